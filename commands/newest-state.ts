@@ -3,7 +3,7 @@ import type { DomainEvent } from '../domain/event.ts';
 import type { Ctx } from './context.ts';
 
 /**
- * Returns the state of an aggregate at the end of the log: the state in memory can lack the last events.
+ * Reads the state of an aggregate up to the end of the log. The cached state can lack the last events.
  * @throws Refusal unavailable
  */
 export const newestState = async <S, E extends DomainEvent>(ctx: Ctx, aggregate: Aggregate<S, E>, id: string): Promise<S> => {

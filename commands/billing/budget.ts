@@ -130,7 +130,7 @@ export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Ag
   BudgetHour.assertNotSpent(hour.state, { agent_id, limit_micros, at });
 };
 
-/** Returns until when the budget of an agent is used up, which is the end of this hour; null if some of it is left. */
+/** Returns the end of this hour if the budget of the agent is used up; null if some of it is left. */
 export const budgetEnd = async (ctx: Loading, agent_id: string): Promise<string | null> => {
   const budget = await budgetOf(ctx, agent_id);
   if (budget.limit_micros === null) return null;

@@ -46,8 +46,8 @@ export const storeEntry = async (blobs: Blobs, entry: NewEntry, salt: string): P
   (await blobs.put(Buffer.from(JSON.stringify({ ...entry, salt })))).sha256;
 
 /**
- * Returns the entries of a segment; null if its file is gone and `isRemoved` returns that its entries were removed: the
- * read models can lack their removal.
+ * Returns the entries of a segment. Returns null if its file is gone and `isRemoved` confirms that its entries were
+ * removed: the read models may not show the removal yet.
  * @throws Refusal unavailable, not_configured
  */
 export const readSegment = async (blobs: Blobs, sha256: string, isRemoved: () => Promise<boolean>): Promise<readonly NewEntry[] | null> => {

@@ -4,9 +4,8 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, and `token` its log position as a consistency token.
- * `delivery` is the id of the delivery; null if the message belongs to none. `session` is only present for what a person
- * wrote in a session. `occurrence` is the id of the occurrence,
- * and only present for a message of a cron job. `traceparent` is only present if the request had a trace context.
+ * `delivery` is the id of the delivery; null if the message belongs to none. `session` is present only for an event of a
+ * session, `occurrence` only for a message of a cron job, and `traceparent` only if the request had a trace context.
  */
 export type OutgoingMessage = {
   readonly id: string;
@@ -45,9 +44,9 @@ export const inlineLimit = (maxPayload: number): number =>
 export const isForRunner = (event: Recorded): boolean => runnerMessages[event.type]?.isSent?.(event) ?? true;
 
 /**
- * Returns the message for an event of a relayed type (for a requeued delivery, the result of `messageSource`; for a released one, that of `releasedEvent`). Instead
- * of a body of more than `maxBodyBytes`, the message contains the URL of the body. The id and the position of the
- * message are those of `carrier`, the event for which the relay publishes it.
+ * Returns the message for an event of a relayed type. For a requeued delivery, pass the result of `messageSource`; for a
+ * released one, that of `releasedEvent`. A body of more than `maxBodyBytes` is replaced by its URL. The id and the
+ * position of the message are those of `carrier`, the event for which the relay publishes it.
  * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {

@@ -46,8 +46,8 @@ export const MessageAppend = z
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
 
 /**
- * Returns a message in the form of the response schema TaskMessageRead. Which event is sent to the runner, and what the
- * runner has done with it, is not known here.
+ * Returns a message in the form of the response schema TaskMessageRead, without the event that is sent to the runner and
+ * without the runner's status.
  */
 export const messageView = (
   session_id: string,

@@ -25,7 +25,6 @@ export const ApprovalRequest = z
   .meta({ id: 'ApprovalRequest', examples: [{ action: 'Merge pull request 42', detail: 'All checks have passed.' }] });
 export type NewApproval = z.output<typeof ApprovalRequest>;
 
-/** The texts of an approval that people are shown. */
 type Shown = { readonly action: string; readonly detail: string };
 
 /** Names an approval. `message_id` is the message that asks for it. */
@@ -40,15 +39,15 @@ export const approvalLocation = ({ tenant, session_id, message_id }: ApprovalRef
 });
 
 /**
- * Returns the SHA-256 of what people are shown when they decide: of the JSON of these fields, in this order and without
- * spaces.
+ * Returns the SHA-256 of what people see when they decide. The input is the JSON of these fields, in this order and
+ * without spaces.
  */
 const shownDigest = ({ action, detail }: Shown, expires_at: string | null): string =>
   sha256Of(new TextEncoder().encode(JSON.stringify({ action, detail, expires_at })));
 
 /**
- * Redacts the texts of an approval with the tenant's patterns, and encrypts them. A repeat with the same
- * Idempotency-Key gets what was stored, even if the approval has expired by then.
+ * Redacts the texts of an approval with the tenant's patterns, and encrypts them. A repeated request with the same
+ * Idempotency-Key gets the stored texts, even if the approval has expired in the meantime.
  * @throws Refusal invalid if the approval expires in the past
  */
 export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, approval: NewApproval): Promise<RequestFields> =>

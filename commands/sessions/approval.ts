@@ -6,7 +6,7 @@ import type { Ctx, Loaded } from '../context.ts';
 import { loadOnce } from '../load-once.ts';
 import { openComment, openRequest } from './approval-text.ts';
 
-/** Puts the approval that an event requests or closes into `approvals`. Approvals that are not in `ids` are left out. */
+/** Updates `approvals` with an event that requests or closes an approval. Approvals that are not in `ids` are skipped. */
 const record = (approvals: Map<string, Approval>, ids: ReadonlySet<string>, event: Parameters<typeof Session.evolve>[1]): void => {
   switch (event.type) {
     case 'ApprovalRequested':
@@ -22,8 +22,8 @@ const record = (approvals: Map<string, Approval>, ids: ReadonlySet<string>, even
 };
 
 /**
- * Returns the approvals of a session that the messages with these ids request. The events are read from the revision
- * `from` on, until all are found and those that are closed are found closed.
+ * Returns the approvals that the messages with these ids request. Reads the events of the session from the revision
+ * `from` on, until each approval is found, and the end of each closed one, too.
  */
 const approvalsFrom = async (
   ctx: Ctx,
@@ -43,8 +43,8 @@ const approvalsFrom = async (
 };
 
 /**
- * Finds an approval in the events of a session. If the approval is open, this reads one event; otherwise, it reads all.
- * Null if there is no such approval.
+ * Finds an approval in the events of a session; null if it does not exist. Reads one event if the approval is open,
+ * otherwise all of them.
  */
 export const findApproval = async (ctx: Ctx, session: Loaded<Session.Session>, message_id: string): Promise<Approval | null> => {
   const open = session.state.open_approvals.find((one) => one.message_id === message_id);
@@ -58,14 +58,14 @@ export const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-/** Returns the present name and e-mail address of the user who has decided. */
+/** Returns the current name and e-mail address of the user who decided. */
 export const decidedBy = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
   const user = user_id === null ? null : await ctx.load(User, user_id);
   const isKnown = user !== null && user.revision >= 0;
   return { decided_by_name: isKnown ? user.state.name : null, decided_by_email: isKnown ? user.state.email : null };
 };
 
-/** Returns an approval in the form of the response schema ApprovalRead. */
+/** The result has the form of the response schema ApprovalRead. */
 export const approvalView = async (ctx: Ctx, approval: Approval) => {
   const [shown, comment, names] = await Promise.all([
     nullIfErased(openRequest(ctx, approval)),
@@ -79,8 +79,8 @@ export type ApprovalView = Awaited<ReturnType<typeof approvalView>>;
 type Page<T> = { readonly messages: readonly T[]; readonly from: number };
 
 /**
- * Adds to messages of a session what they ask a person to decide, and what was decided. `from` is the revision with which
- * these messages start. The decisions can be much later in the session, so the events are read again.
+ * Adds the approvals and their decisions to messages of a session. `from` is the revision with which these messages
+ * start. A decision can be much later in the session, so the events are read again.
  */
 export const withApprovals = async <T extends Session.Message>(ctx: Ctx, session: Loaded<Session.Session>, { messages, from }: Page<T>) => {
   const ids = new Set(messages.filter(({ kind }) => kind === 'approval').map(({ message_id }) => message_id));

@@ -1,7 +1,6 @@
 import * as Session from '../../domain/sessions/session.ts';
 import type { SecretLocation } from '../context.ts';
 
-/** Returns the location of the encrypted content of a message. */
 export const contentLocation = (tenant: string, session_id: string, message_id: string): SecretLocation => ({
   tenant,
   category: Session.category,

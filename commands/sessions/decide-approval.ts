@@ -23,7 +23,7 @@ export const ApprovalDecision = z
 
 type OfApproval = 'tenant_id' | 'session_id' | 'message_id';
 
-/** Finds an approval. @throws Refusal not_found */
+/** @throws Refusal not_found */
 const existingApproval = async (ctx: Ctx, session: Loaded<Session.Session>, message_id: string): Promise<Approval> => {
   const approval = await findApproval(ctx, session, message_id);
   if (!approval) throw notFound();
@@ -35,7 +35,7 @@ const viewOf = async (ctx: Ctx, session: Loaded<Session.Session>, message_id: st
   state: await approvalView(ctx, await existingApproval(ctx, session, message_id)),
 });
 
-/** Returns the refusal of a decision on an approval that is already closed. It contains the first decision. */
+/** Returns the refusal of a decision on a closed approval, with the first decision. */
 const refusalOf = async (ctx: Ctx, { status, decided_by_id, decided_at, expires_at }: Approval, refusal: Refusal): Promise<Refusal> => {
   if (status === 'expired') return approvalExpired(expires_at);
   if (status === 'open' || status === 'cancelled') return refusal;
@@ -47,8 +47,7 @@ const refusalOf = async (ctx: Ctx, { status, decided_by_id, decided_at, expires_
 
 /**
  * Records whether the agent may do what it asked for. Only the first decision counts.
- * @throws Refusal not_found, conflict if somebody has already decided, if the approval has expired, or if the session
- * has ended
+ * @throws Refusal not_found, conflict if there already is a decision, the approval has expired or the session has ended
  */
 export const decideApproval = async (ctx: Ctx, { session_id, message_id, ...input }: Input<typeof ApprovalDecision, OfApproval>) => {
   const sealed_comment = await sealComment(ctx, session_id, message_id, input.comment);

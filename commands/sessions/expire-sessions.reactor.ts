@@ -5,12 +5,12 @@ import type { ReactorCtx } from '../context.ts';
 
 export type SessionRef = { readonly tenant_id: string; readonly id: string };
 
-/** @throws any error but the refusal which means that the tenant was erased */
+/** @throws the error unless it says that the tenant was erased */
 const ignoreErased = (error: unknown): void => {
   if (!(error instanceof Refusal) || error.code !== 'not_found') throw error;
 };
 
-/** Expires a session, or one of its approvals after the other. Returns the number of expiries. */
+/** Expires a session, or its due approvals one by one. Returns the number of expiries. */
 const expireSession = async (ctx: ReactorCtx, id: string): Promise<number> => {
   const decide = expire(ctx.at());
   let count = 0;
@@ -28,7 +28,7 @@ const expireSession = async (ctx: ReactorCtx, id: string): Promise<number> => {
 };
 
 /**
- * Expires the sessions, and those of their approvals, whose time is over at the time of the context. The read model that
+ * Expires those of the sessions, and of their approvals, that are due at the time of the context. The read model that
  * names the sessions may be outdated, so their states decide.
  * @returns the number of sessions and approvals that expired
  */

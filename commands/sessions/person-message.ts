@@ -7,8 +7,8 @@ import { contentLocation } from './content-location.ts';
 import { screenText } from './screen-text.ts';
 
 /**
- * The maximum size of a text to the runner, in bytes of JSON. Together with the files that it names, it fits into one
- * message of the broker, so that the runner gets it at once.
+ * The maximum size of a text to the runner, in bytes of JSON. The text and the list of its files fit into one message of
+ * the broker.
  */
 const MAX_SENT_BYTES = 40_960;
 
@@ -37,9 +37,8 @@ type Written = {
 };
 
 /**
- * Screens what a person has written and encrypts it, as a message that its runner gets. `pointer` is the JSON pointer
- * of the text in the request. A repeat with the same Idempotency-Key gets the text as it was stored, whatever the rules
- * of the tenant are by then.
+ * Screens and encrypts a message of a person to the runner. `pointer` is the JSON pointer of the text in the request. A
+ * repeated request with the same Idempotency-Key gets the stored text, even if the rules of the tenant have changed.
  * @throws Refusal invalid
  */
 export const personMessage = async (

@@ -7,7 +7,7 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 
 type FoundText = { readonly isFound: boolean; readonly redacted: string };
 
-/** Looks for what a rule of the kind `pattern` looks for in bodies of deliveries. */
+/** Applies a rule of the kind `pattern` to a text, as to the body of a delivery. */
 const findIn = ({ patterns }: Ctx, { name, options }: GuardrailRule, text: string): FoundText => {
   if (options.detectors)
     return { isFound: detectIn([text], options.detectors).length > 0, redacted: redactDetected(text, options.detectors).text };
@@ -19,9 +19,9 @@ const blocked = (pointer: string, name: string) =>
   invalid(pointer, `is blocked by the guardrail rule "${name}" of the tenant: remove what the rule forbids`, 'blocked');
 
 /**
- * Applies the rules of the tenant for texts (of the kind `pattern`) and its redaction patterns to what a person has
- * written. `pointer` is the JSON pointer of the text in the request.
- * @throws Refusal invalid if a rule blocks the text, or if this takes too long
+ * Applies the tenant's rules of the kind `pattern`, and its redaction patterns, to a text of a person. `pointer` is the
+ * JSON pointer of the text in the request.
+ * @throws Refusal invalid if a rule blocks the text, or if the evaluation takes too long
  */
 export const screenText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
   const { rules } = (await ctx.load(TenantGuardrails, ctx.tenant)).state;

@@ -53,7 +53,7 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
 };
 
 /**
- * Checks that the caller is a user who may assign work to the agent of a session. Runners get the refusal `runnerText`.
+ * Checks that the caller is a user who may assign work to the session's agent. Runners are refused with `runnerText`.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
 const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): Promise<Loaded<Session.Session>> => {
@@ -68,7 +68,7 @@ const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): 
 };
 
 /**
- * Checks that the caller may interrupt the runner in a session: users who may assign work to the agent may.
+ * Checks that the caller may interrupt a session. Users who may assign work to its agent may do so.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
 export const requireInterrupter = async (ctx: Ctx, session_id: string): Promise<void> =>
@@ -79,9 +79,9 @@ const ignoreForbidden = (error: unknown): void => {
 };
 
 /**
- * Checks that a message of a session is an approval. The events of the session are read only for callers who may
- * know its agent.
- * @throws Refusal not_found, also for members who may not see approvals: an unknown id has the same answer everywhere
+ * Checks that a message of a session is an approval. The events of the session are read only if the caller may see its
+ * agent.
+ * @throws Refusal not_found, also for members who may not see approvals: every caller gets this answer for an unknown id
  */
 const requireApproval = async (ctx: Ctx, session_id: string, message_id: string): Promise<Loaded<Session.Session>> => {
   const { principal } = ctx;
@@ -93,8 +93,8 @@ const requireApproval = async (ctx: Ctx, session_id: string, message_id: string)
 };
 
 /**
- * Checks that the caller may decide on an approval of a session: users who may assign work to the agent may. A runner
- * may not, not even that of the agent, because it is the one who asks.
+ * Checks that the caller may decide on an approval of a session. Users who may assign work to the agent may do so. No
+ * runner may, because runners are the ones who ask.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
 export const requireDecider = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
@@ -103,8 +103,8 @@ export const requireDecider = async (ctx: Ctx, session_id: string, message_id: s
 };
 
 /**
- * Checks that the caller may read an approval of a session: the runner of its agent may, and users who may assign work
- * to the agent or read its chats.
+ * Checks that the caller may read an approval of a session. The runner of the agent may do so, and users who may assign
+ * work to the agent or read its chats.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
 export const requireApprovalReader = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {

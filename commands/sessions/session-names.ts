@@ -27,13 +27,12 @@ export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames>
   };
 };
 
-/** Adds the names to the sessions of a list. */
 export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly T[]): Promise<(T & SessionNames)[]> => {
   const load = loadOnce(ctx);
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
 };
 
-/** Adds the names of those who have decided to the approvals of a list. */
+/** Adds to each approval the name of the person who decided. */
 export const withDeciders = <T extends { readonly decided_by_id: string | null }>(ctx: Loads, approvals: readonly T[]) => {
   const load = loadOnce(ctx);
   return Promise.all(approvals.map(async (approval) => ({ ...approval, ...(await decidedBy({ load }, approval.decided_by_id)) })));

@@ -37,7 +37,7 @@ export const SessionStart = z
   })
   .meta({ id: 'SessionStart', examples: [{ title: 'Review of pull request 42' }] });
 
-/** A session that a new one continues. Without a title of its own, the new one has that of the old one. */
+/** The session that a new one continues. The new session gets its title unless the request has one. */
 type Continues = { readonly id: string; readonly title: string | null };
 
 type Start = Input<typeof SessionStart, 'tenant_id' | 'agent_id'>;
@@ -125,14 +125,14 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
 
 const RUNNER_MESSAGE = 'may only be set by a person: a runner appends its messages after the start';
 
-/** Returns the title of a session: that of a person is screened, because the runner gets it. @throws Refusal invalid */
+/** Returns the title of a session. A title of a person is screened, because the runner gets it. @throws Refusal invalid */
 const titleOf = async (ctx: Ctx, { title }: Start, continues: Continues | null): Promise<string | null> => {
   if (title === null) return continues?.title ?? null;
   if (ctx.principal.kind === 'runner') return title;
   return ctx.sideEffect(() => screenText(ctx, '/title', title));
 };
 
-/** Returns the decision that starts a session of the runner, or one of a person, of which the runner is told. */
+/** A session that a runner starts is not sent to the runner; one that a person starts is. */
 const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEvent.assign>[0], { message }: Start) => {
   if (ctx.principal.kind === 'runner') return Session.start(data);
   const first = message && (await personMessage(ctx, id, { pointer: '/message/content', content: message.content }));
@@ -141,7 +141,7 @@ const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEven
 
 /**
  * Starts a session of an agent. Its event records the agent's revision and model chain. `continues` is the session that
- * it continues; null if there is none.
+ * the new one continues; null if there is none.
  * @throws Refusal not_found, conflict if the agent is inactive or deleted, budget_exceeded, invalid
  */
 export const startSession = async (ctx: Ctx, input: Start, continues: Continues | null = null) => {

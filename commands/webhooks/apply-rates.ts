@@ -6,9 +6,8 @@ import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardedDelivery, Progress } from './guarded-delivery.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
-/** What blocks or holds a delivery: the name of the check, and the reason. */
+/** `rule` is the name of the check that blocks or holds a delivery. */
 type Check = { readonly rule: string; readonly reason: BlockReason };
-/** A limit that blocks or holds deliveries. */
 type DeliveryLimit = Check & { readonly limit: RateLimit; readonly action: 'block' | 'hold' };
 
 const noteOf = ({ max, windowMs }: RateLimit): string => `the limit of ${max} in ${windowMs / 1_000} s is reached`;
@@ -31,8 +30,8 @@ const limitsWith = (rates: readonly RateRule[], action: 'block' | 'hold'): Deliv
   rates.filter((rate) => rate.action === action).map(({ name, limit }) => ({ limit, rule: name, reason: 'rate', action }));
 
 /**
- * Returns the limits that a delivery must keep before it goes on; those that block come first. `slack` are the Slack
- * settings of its agent; null if the delivery is not from Slack.
+ * Returns the limits that apply to a delivery; those that block come first. `slack` are the Slack settings of its agent;
+ * null if the delivery is not from Slack.
  */
 export const limitsOf = ({ rates }: Pick<RuleSet, 'rates'>, slack: SlackConfig | null, agent_id: string): DeliveryLimit[] => [
   ...limitsWith(rates, 'block'),
@@ -51,7 +50,6 @@ const blockDelivery = (progress: Progress, { rule, reason }: Check, note: string
   progress.reason = reason;
 };
 
-/** Blocks or holds a delivery that comes outside of the working hours. */
 const applyClosed = (progress: Progress, slack: SlackConfig, at: number): void => {
   if (slack.when_closed === 'block') {
     blockDelivery(progress, WORKING_HOURS, CLOSED);
@@ -62,7 +60,7 @@ const applyClosed = (progress: Progress, slack: SlackConfig, at: number): void =
 };
 
 /**
- * Holds a delivery while earlier ones of its source are held, so that they go on in the order of their receipt.
+ * Holds a delivery while earlier ones of its source are held, so that all go on in the order of their receipt.
  * @returns whether it is held
  */
 const holdBehindOthers = async (

@@ -20,9 +20,9 @@ export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key'
 export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
 
 /**
- * A recorded delivery with its body. The body is only in the log, and in no read model. `agents` are the ids of the
- * agents whose runners get the delivery: the agent of the delivery unless it was blocked, and those to which it was
- * released or sent again. `isBlocked` is whether it is blocked; its release may then redact its body.
+ * A recorded delivery with its body. Only the log contains the body. `agents` are the ids of the agents whose runners
+ * get the delivery: its own agent unless it was blocked, and those to which it was released or sent again. The release
+ * of a delivery that `isBlocked` may redact its body.
  */
 export type StoredDelivery = {
   readonly facts: DeliveryFacts;
@@ -49,7 +49,7 @@ export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal =>
   return new Refusal('unavailable', NO_KEY, { retryAfter: KEY_RETRY_SECONDS });
 };
 
-/** Returns whether a refusal means that a body is damaged, or that its key is missing. So a repeat does not help. */
+/** Returns whether a body is damaged or its key is missing, so that a retry does not help. */
 export const isUnreadableBody = ({ message }: Refusal): boolean => message === DAMAGED || message === NO_KEY;
 
 /** Why a response has no payload although the delivery has a body; null if the response has a payload. */

@@ -16,8 +16,8 @@ export type GuardedDelivery = {
 };
 
 /**
- * What the checks have decided. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery
- * that led to this one.
+ * The result of all checks. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery that led
+ * to this one.
  */
 export type GuardrailDecision = {
   readonly reason: BlockReason | null;
@@ -25,9 +25,9 @@ export type GuardrailDecision = {
   readonly bytes: Uint8Array | null;
   readonly redactions: readonly RedactionHit[];
   readonly cause: Cause | null;
-  /** Present if `reason` holds the delivery and does not block it. `until` is when it can go on at the earliest. */
+  /** Present if the delivery is held, not blocked, for `reason`. `until` is the earliest time at which it can go on. */
   readonly held?: { readonly until: string | null };
 };
 
-/** A decision that is being made. */
+/** The decision while the checks run. */
 export type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision[Name] } & { verdicts: GuardrailVerdict[] };

@@ -12,22 +12,22 @@ import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
 import { isFaultOfDelivery, prepareRelease, type ReleasePorts } from './release.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
-/** A held delivery. `held_at` is when it was received. */
+/** `held_at` is the time at which the delivery was received. */
 export type HeldRef = { readonly tenant_id: string; readonly integration_id: string; readonly id: string; readonly held_at: string };
 
 export type HeldPorts = Omit<ReleasePorts, 'sourceOf' | 'guardrails'> & {
-  /** Returns the present source of a delivery, and whether it is paused. */
+  /** Returns the current source of a delivery, and whether it is paused. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource & { readonly is_paused?: boolean }>;
   readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'slackConfig' | 'takeRates' | 'evaluate'>;
 };
 
-/** Returns whether the tenant and the agent of a delivery can get it. */
+/** Returns whether the tenant accepts deliveries and the agent is active. */
 const canReceive = async ({ load }: ReactorCtx, tenant: string, agent_id: string): Promise<boolean> => {
   const [owner, agent] = await Promise.all([load(Tenant, tenant, { tenant }), load(Agent, agent_id, { tenant })]);
   return acceptsDeliveries(owner.state) && isActive(agent.state);
 };
 
-/** Counts a held delivery against the present limits. @returns whether they allow it */
+/** Counts a held delivery against the current limits. @returns whether they allow it */
 const takeLimits = async (ports: HeldPorts, source: GuardedSource, facts: Delivery.DeliveryFacts, at: string): Promise<boolean> => {
   const { tenant_id, provider } = source;
   const slack: SlackConfig | null = provider === 'slack' ? await ports.guardrails.slackConfig(tenant_id, facts.agent_id) : null;
@@ -36,14 +36,14 @@ const takeLimits = async (ports: HeldPorts, source: GuardedSource, facts: Delive
   return limits.length === 0 || (await ports.guardrails.takeRates(tenant_id, limits, at)) === null;
 };
 
-/** Returns whether a held delivery may go on now. If so, it was counted against the limits. */
+/** Returns whether a held delivery may go on now. If so, this has counted it against the limits. */
 const mayGoOn = async (ctx: ReactorCtx, ports: HeldPorts, tenant_id: string, facts: Delivery.DeliveryFacts): Promise<boolean> => {
   if (!(await canReceive(ctx, tenant_id, facts.agent_id))) return false;
   const source = await ports.sourceOf(tenant_id, facts);
   return !source.is_paused && takeLimits(ports, source, facts, ctx.at());
 };
 
-/** A held delivery that must wait. `until` is when it can go on; null if this is not known. */
+/** A held delivery must wait. `until` is the time at which it can go on; null if this is not known. */
 type Wait = { readonly until: string | null };
 
 /**
@@ -61,16 +61,15 @@ const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id
   return null;
 };
 
-/** Bounds one run, and isolates its errors. */
 export type HeldRun = {
   readonly hasTime: () => boolean;
-  /** Reports that a delivery cannot go on now. @throws the error if no other one can go on either */
+  /** Reports that a delivery cannot go on now. @throws the error if no other delivery can go on either */
   readonly failed: (delivery: HeldRef, error: Error) => void;
 };
 
 /**
- * What a run has done. `waits` are the sources whose first delivery waits; `failed` those with a delivery that could not
- * go on because of an error. `isComplete` is whether there was time for all.
+ * The result of a run. `waits` are the sources whose first delivery must wait; `failed` are those with a delivery that
+ * could not go on because of an error. `isComplete` is false if the time was not enough for all deliveries.
  */
 export type HeldResult = {
   readonly waits: Map<string, Wait>;
@@ -84,8 +83,8 @@ export const sourceKey = ({ tenant_id, integration_id }: Pick<HeldRef, 'tenant_i
 const isErased = (error: unknown): boolean => error instanceof Refusal && error.code === 'not_found';
 
 /**
- * Sends those held deliveries to their agents that the rules allow now. They must be in the order of their receipt. While
- * one waits, so do the later ones of its source. One that cannot go on because of itself stays held, and stops no other.
+ * Sends the held deliveries that the rules allow now to their agents. Pass them in the order of their receipt. While one
+ * waits, the later ones of its source wait, too. A delivery with a fault of its own stays held, and stops no other.
  */
 export const handOnHeld = async (ctx: ReactorCtx, ports: HeldPorts, held: readonly HeldRef[], run: HeldRun): Promise<HeldResult> => {
   const result: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };

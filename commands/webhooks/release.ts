@@ -30,10 +30,9 @@ export const Release = z
 
 export type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
-/** The functions that are needed to release a delivery, besides the context. */
 export type ReleasePorts = {
   readonly readDelivery: ReadDelivery;
-  /** Returns the present source of a delivery; without rules of its own if it is no connected integration. */
+  /** Returns the current source of a delivery. A source that is no connected integration has no rules of its own. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource>;
   readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'evaluate'>;
   /** Stores a redacted body, encrypted. @throws Refusal unavailable */
@@ -51,7 +50,7 @@ const redactionTimeout = (): Refusal => {
 };
 
 /**
- * Returns whether a delivery was not released because of itself: it cannot be released or redacted, redacting it took too
+ * Returns whether the delivery itself prevents its release: it cannot be released or redacted, the redaction took too
  * long, or its body cannot be read.
  */
 export const isFaultOfDelivery = (error: unknown): error is Refusal =>
@@ -64,9 +63,9 @@ const wholeBody = async ({ body }: StoredDelivery): Promise<Uint8Array> => {
 };
 
 /**
- * Applies the present rules that do not block to a body, and the checks of its content. Null if there is nothing to
- * apply.
- * @throws Refusal conflict if the body cannot be redacted, unavailable if this took too long
+ * Applies the current rules that do not block, and the checks of the content, to a body. Returns null if there is
+ * nothing to apply.
+ * @throws Refusal conflict if the body cannot be redacted, unavailable if the redaction took too long
  */
 const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: StoredDelivery, set: RuleSet): Promise<RulesResult | null> => {
   const { facts } = stored;
@@ -85,7 +84,7 @@ const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: Stor
   return result;
 };
 
-/** Returns those verdicts of a release that say something, and that the delivery does not have yet. */
+/** Returns the verdicts that found something and that the delivery does not have yet. */
 const newVerdicts = ({ guardrails }: Delivery.DeliveryFacts, { verdicts }: RulesResult) =>
   verdicts.filter(
     ({ rule, verdict }) => verdict !== 'pass' && !guardrails.some((known) => known.rule === rule && known.verdict === verdict),
@@ -95,8 +94,8 @@ const redactedBody = (stored: StoredDelivery, bytes: Uint8Array): Uint8Array =>
   stored.facts.provider === MAIL_PROVIDER ? withoutSplitMatches(contentIn(stored.body as Uint8Array), bytes) : bytes;
 
 /**
- * Redacts a blocked or held delivery by the present rules and patterns of its tenant, and stores its body if this has
- * changed it.
+ * Redacts a blocked or held delivery by the current rules and patterns of its tenant, and stores the body if it has
+ * changed.
  * @throws Refusal not_found, conflict, unavailable
  */
 export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef): Promise<ReleaseChecks> => {
@@ -106,7 +105,7 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   const mail = facts.mail ? { mail: facts.mail } : {};
   const source = await ports.sourceOf(delivery.tenant_id, facts);
   const rules = releaseRules(await ports.guardrails.ruleSet(source));
-  // A held delivery was checked at its receipt, but the rules that redact may have changed since.
+  // A held delivery was checked when it arrived, but the rules that redact may have changed since then.
   if (facts.held && !redactsBodies(rules)) return { guardrails: [], ...mail };
   const result = await evaluate(ports, source, stored, rules);
   if (!result) return { guardrails: [], ...mail };
@@ -116,13 +115,12 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   return { guardrails, redactions: sumHits([...(facts.redactions ?? []), ...result.redactions]), body, ...mail };
 };
 
-/** Checks that mail goes to the agent to which it was sent: no other agent has it in its mailbox. @throws Refusal invalid */
+/** Mail can only be released to its addressee: no other agent has it in its mailbox. @throws Refusal invalid */
 export const assertOwnMail = ({ facts }: Delivery.Delivery, agent_id: string): void => {
   if (facts?.provider === MAIL_PROVIDER && facts.agent_id !== agent_id)
     throw invalid('/agent_id', 'must be the agent to which the mail was sent, or absent', 'other_mailbox');
 };
 
-/** A release, as the response shows it. */
 export type ReleaseView = {
   id: string;
   message_id: string;

@@ -39,7 +39,6 @@ export type ReplayPorts = {
    * @throws Refusal of the decision, not_found if the delivery was erased
    */
   readonly requeueOnce: (requeue: Requeue) => Promise<void>;
-  /** Returns what is needed to release blocked deliveries. */
   readonly releases: () => Promise<ReleasePorts>;
   /**
    * Appends events to the job after this revision. Returns whether they were appended: they are not if the job has a
@@ -50,12 +49,11 @@ export type ReplayPorts = {
 
 /** The number of deliveries that are appended at the same time. */
 const CONCURRENCY = 10;
-/** The number of deliveries that are released at the same time: each body, of up to 25 MiB, is in memory. */
+/** The number of deliveries that are released at the same time. Each body (up to 25 MiB) is in memory. */
 const RELEASE_CONCURRENCY = 2;
 
 type Sent = { readonly delivery_id: string; readonly agent_id: string };
 
-/** Returns the decision of a job about one delivery. */
 const decisionOf = (ports: ReplayPorts, { tenant_id }: JobRef, { state }: StoredJob, sent: Sent): Requeue['decide'] => {
   const { delivery_id: id, agent_id } = sent;
   if (state.outcome !== 'blocked') return async (delivery) => Delivery.requeue(agent_id)(delivery);
@@ -77,7 +75,7 @@ const skipReason = (error: unknown): string => {
   throw error;
 };
 
-/** Sends one delivery of a job again, or releases it. Returns the reason why it was not sent; null if it was sent. */
+/** Sends one delivery of a job again, or releases it. Returns why it was not sent; null if it was sent. */
 const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: StoredJob, delivery_id: string): Promise<string | null> => {
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));

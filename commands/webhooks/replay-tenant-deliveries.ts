@@ -23,8 +23,8 @@ export type TenantCriteria = {
 };
 
 /**
- * `target_agent_id` is the agent that gets the deliveries; if it is absent, each goes to the agent to which it was
- * addressed. `release_reason` is why blocked deliveries are released.
+ * `target_agent_id` is the agent that gets all deliveries; without it, each goes to the agent to which it was addressed.
+ * `release_reason` is why blocked deliveries are released.
  */
 type TenantReplay = TenantCriteria & {
   readonly tenant_id: string;
@@ -35,8 +35,8 @@ type TenantReplay = TenantCriteria & {
 };
 
 /**
- * Finds the deliveries of the tenant that the criteria select and that can be sent to a runner or, with the outcome
- * `blocked`, released, at most `limit`, in the order of their receipt.
+ * Finds at most `limit` deliveries of the tenant that match the criteria and can be sent to a runner or, with the
+ * outcome `blocked`, released. They are in the order of their receipt.
  */
 export type FindDeliveries = (criteria: TenantCriteria, limit: number) => Promise<string[]>;
 
@@ -67,7 +67,7 @@ const recordedCriteria = ({ provider, reason, provider_delivery_id, matched_secr
 
 /**
  * Checks that a request for blocked deliveries has a reason for their release, and that its sender may assign work to
- * the target; no other request has such a reason.
+ * the target. Refuses such a reason in any other request.
  * @throws Refusal invalid, forbidden
  */
 const checkRelease = async (ctx: Ctx, { outcome, release_reason, target_agent_id, dry_run }: TenantReplay): Promise<void> => {
@@ -82,8 +82,8 @@ const checkRelease = async (ctx: Ctx, { outcome, release_reason, target_agent_id
 const earlier = (one: string, other: string): string => (one < other ? one : other);
 
 /**
- * Requests that a job sends those deliveries of a tenant to runners again, or releases them, that match all criteria and
- * were received before the request. With `dry_run`, only counts them.
+ * Requests a job that sends to runners again, or releases, all deliveries of a tenant that match all criteria and were
+ * received before the request. With `dry_run`, only counts them.
  * @throws Refusal invalid, conflict, unavailable
  */
 export const requestTenantReplay = async (ctx: Ctx, request: TenantReplay, find: FindDeliveries): Promise<Loaded<DryRunView | JobView>> => {

@@ -171,7 +171,7 @@ export type GuardrailPort = {
    */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
   /**
-   * Returns whether held deliveries of this source wait, according to the read model; false while it cannot be read.
+   * Returns whether deliveries of this source are held, according to the read model; false while it cannot be read.
    */
   readonly hasHeld: (tenant: string, integration_id: string) => Promise<boolean>;
   /** Returns the Slack settings that apply to an agent. @throws Refusal unavailable */

@@ -1,4 +1,4 @@
-/** The descriptions and examples of an agent's fields in the API documents, except those of plain settings. */
+/** For the API documents. Plain settings have theirs in plain-settings.ts. */
 export const AGENT_FIELDS = {
   name: { description: 'The name that people see: letters, digits, spaces and hyphens', examples: ['Reviewer'] },
   slug: { description: 'The unique name in the tenant, for programs; it never changes', examples: ['reviewer'] },

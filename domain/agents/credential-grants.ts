@@ -2,9 +2,9 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A linked identity of the tenant that a person has given to an agent. `identity_revision` is the `access_revision` that
- * the identity had: if it is unlinked and linked again later, the agent does not have it any more. `label` is the name
- * that it had, and `given_by` the user who gave it; null if it was not a person.
+ * A linked identity of the tenant that a person has given to an agent. `identity_revision` is the identity's
+ * `access_revision` at that time: after the identity was unlinked and linked again, the agent no longer has it. `label`
+ * is the name at that time. `given_by` is the user who gave it; null if it was not a person.
  */
 export type GivenCredential = {
   readonly label: string;

@@ -5,7 +5,7 @@ export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 
 type Meta = { readonly description: string; readonly examples?: unknown[] };
 
-/** A setting that can be empty (null), and is empty unless a request says otherwise. */
+/** A setting that can be empty (null), which is its default. */
 const optional = <Value extends z.ZodType, Stored extends z.ZodType>(value: Value, stored: Stored, meta: Meta) => ({
   initial: null as z.output<Stored> | null,
   create: value.nullable().default(null).meta(meta),
@@ -13,7 +13,7 @@ const optional = <Value extends z.ZodType, Stored extends z.ZodType>(value: Valu
   read: stored.nullable().meta(meta),
 });
 
-/** A setting that always has a value: `initial` unless a request says otherwise. An update with null sets it to `initial`. */
+/** A setting that always has a value. The default is `initial`; an update with null resets it to that. */
 const required = <Value extends z.ZodType, Stored extends z.ZodType>(
   value: Value,
   stored: Stored,
@@ -30,9 +30,9 @@ const text = z.string();
 const environment = z.enum(ENVIRONMENT_MODES);
 
 /**
- * The settings of an agent to which no rule applies except their own form. Each is stated only here: requests to create
- * and to change an agent can contain it, agents in responses have it, and clones and restored agents keep it. A setting
- * with a rule of its own does not belong here.
+ * The settings of an agent to which no rule applies except their own form. This is the only place that lists them:
+ * requests to create and to change an agent can contain them, responses have them, and clones and restored agents keep
+ * them. A setting with a rule of its own does not belong here.
  */
 const PLAIN_SETTINGS = {
   description: optional(text, text, { description: 'What the agent does, for people', examples: ['Reviews pull requests'] }),
@@ -66,15 +66,11 @@ const partOf = <P extends Part>(part: P): PartOf<P> =>
 
 export type PlainSettings = PartOf<'initial'>;
 
-/** The values of the settings of a new agent. */
 export const plainDefaults = partOf('initial');
-/** The schemas of the settings in a request to create an agent. */
 export const plainFieldsToCreate = partOf('create');
-/** The schemas of the settings in a request to change an agent. */
 export const plainFieldsToUpdate = partOf('update');
-/** The schemas of the settings of an agent in a response. */
 export const plainFieldsToRead = partOf('read');
 
-/** Returns the settings of an agent without anything else. */
+/** Drops all other fields of an agent. */
 export const plainSettingsOf = (settings: PlainSettings): PlainSettings =>
   Object.fromEntries(names.map((name) => [name, settings[name]])) as PlainSettings;

@@ -67,8 +67,8 @@ export type LinkedIdentity = {
   readonly created_at: string;
   readonly updated_at: string;
   /**
-   * The revision of the event since which the identity is linked and gives access to the same: for a database, the same
-   * user of the same database. -1 if it was never linked.
+   * The revision of the event since which the identity is linked and gives the same access. For a database, this means
+   * the same user of the same database. -1 if it was never linked.
    */
   readonly access_revision: number;
 };
@@ -152,8 +152,8 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
 };
 
 /**
- * Returns whether the identity is linked, and since the event with this revision neither was unlinked nor gives access
- * to something else.
+ * Returns whether the identity is linked, and since the event with this revision was never unlinked and never gave
+ * access to something else.
  */
 export const isLinkedSince = ({ status, access_revision }: LinkedIdentity, revision: number): boolean =>
   status === 'linked' && access_revision === revision;

@@ -1,6 +1,6 @@
 /**
- * Which of the indexes from 0 on are kept: the lengths of alternating runs of kept and of dropped indexes, the kept ones
- * first. So a memory from which little was dropped takes little room, and one of 100,000 entries about 600 kB at worst.
+ * Says which of the indexes from 0 on are kept, as the lengths of alternating runs: kept, dropped, kept and so on. A
+ * memory from which little was dropped takes little room; one of 100,000 entries takes at most about 600 kB.
  */
 export type KeptRuns = readonly number[];
 

@@ -32,10 +32,10 @@ export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
  */
 export type FailedAttempt = SettledDelivery;
 
-/** How the broker has finished with a message: a runner has acknowledged it, or the broker has given it up. */
+/** How a message was settled: a runner acknowledged it, or the broker gave it up. */
 export type Outcome = 'acknowledged' | 'max_deliveries' | 'terminated';
 
-/** A message of a session that a runner has acknowledged or the broker has given up. The next one can then follow it. */
+/** A message of a session that is acknowledged or given up, so that the next one can be processed. */
 export type SettledSessionMessage = { session_id: string; event_id: string; at: string; attempts: number; outcome: Outcome };
 
 /** Each agent has one stream of these events: `acknowledgement-<tenant>.<agent>`. */

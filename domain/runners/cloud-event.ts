@@ -25,8 +25,8 @@ const encoder = new TextEncoder();
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
 /**
- * Returns the attributes which warn the agent that the content comes from outside the platform, and which say what the
- * guardrails have found in it, and why they had blocked it before it was released.
+ * Returns the attributes that warn the agent of content from outside the platform. They say what the guardrails found,
+ * and why they blocked or held the delivery before it was released.
  */
 const guardrailAttributes = ({ guardrails = [], cause, released_from }: Partial<DeliveryFacts>): Record<string, string> => {
   const labels = [...new Set(labelsOf(guardrails))];

@@ -23,8 +23,8 @@ export const RENEW_AFTER_SHARE = 0.75;
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
 /**
- * Returns the NATS permissions of a runner's credential: to fetch and acknowledge the messages of its own agent, to
- * publish results of benchmark tasks, to receive replies in its own inbox, and to listen to the messages of its agent.
+ * Returns the NATS permissions of a runner's credential: to fetch, acknowledge and listen to the messages of its own
+ * agent, to publish results of benchmark tasks, and to receive replies in its own inbox.
  */
 export const permissionsOf = (tenant: string, agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [

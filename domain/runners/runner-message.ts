@@ -9,16 +9,16 @@ export type Message = MessageBody & {
   readonly agent: string;
   /** The delivery to which the message belongs; null if there is none. */
   readonly delivery: string | null;
-  /** The session to which the message belongs, if a person wrote it there; absent for any other message. */
+  /** The session to which the message belongs; absent unless it is an event of a session. */
   readonly session?: string;
-  /** The id of the occurrence, for the message of a cron job; absent for any other message. */
+  /** The id of the occurrence; absent unless it is the message of a cron job. */
   readonly occurrence?: string;
   readonly attributes: Readonly<Record<string, string>>;
 };
 
 /**
- * How events of one type become messages to runners. `type` is the CloudEvents type, and `summary` the text in the
- * AsyncAPI document. `isSent` returns whether an event is sent at all; absent if all are.
+ * How events of one type become messages to runners. `type` is the CloudEvents type, `summary` the text in the AsyncAPI
+ * document. `isSent` selects the events that are sent; without it, all are.
  */
 export type RunnerMessageType = {
   readonly type: string;

@@ -4,15 +4,14 @@ import { isSent, type SentMessage, type SessionEvent } from '../sessions/session
 import type { Message, RunnerMessageType } from './runner-message.ts';
 
 /**
- * An event of a session that is sent to the runner. The content of its message is decrypted: a copy of the event with
- * the content in place of the encrypted one. `content` is null if the event has no message, or if it cannot be decrypted. For a decision on an approval, it is the
- * comment.
+ * An event of a session that is sent to the runner, with its text decrypted. `content` is the content of the message or,
+ * for a decision on an approval, the comment; null if the event has no text, or if the text cannot be decrypted.
  */
 export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };
 
 const encoder = new TextEncoder();
 
-/** The types of the messages about sessions, by the type of the event. */
+/** CloudEvents types by event type. */
 const TYPES = {
   SessionAssigned: 'annals.session.started',
   SessionMessageSent: 'annals.session.message',
@@ -24,7 +23,6 @@ const TYPES = {
 type SentType = keyof typeof TYPES;
 type SentEvent = Extract<Recorded<SessionEvent>, { type: SentType }>;
 
-/** Returns whether the CloudEvents type is one of those of sessions. */
 export const isSessionMessage = (type: unknown): boolean => typeof type === 'string' && type.startsWith('annals.session.');
 
 const messageOf = (event: SentEvent): SentMessage | null => {
@@ -42,13 +40,12 @@ const filesOf = ({ files }: SentMessage, tenantUrl: string) =>
     url: `${tenantUrl}/files/${sha256}`,
   }));
 
-/** Returns the decision about an approval in an event; null if the event is about something else. */
+/** Returns null if the event is not about an approval. */
 const decisionOf = (event: SentEvent, comment: string | null) => {
   if (event.type !== 'ApprovalDecided' && event.type !== 'ApprovalExpired') return null;
   return { message_id: event.data.message_id, decision: statusAfterApproval(event), comment };
 };
 
-/** Returns the data of the message: the session, and the person's message with its files if there is one. */
 const dataOf = (event: SentEvent, content: string | null, tenantUrl: string) => {
   const continues_id = event.type === 'SessionAssigned' ? event.data.continues_id : undefined;
   const session = { id: event.id, title: event.data.title ?? null, continues_id };
@@ -96,7 +93,7 @@ const SUMMARIES: Readonly<Record<SentType, string>> = {
   ApprovalExpired: 'A person has decided on what the agent asked, or nobody has in time',
 };
 
-/** Maps the types of the events of sessions that are sent to runners to the form of their messages. */
+/** By event type; only those events of sessions that are sent to runners. */
 export const sessionMessages: Readonly<Record<string, RunnerMessageType>> = Object.fromEntries(
   Object.entries(TYPES).map(([eventType, type]) => [
     eventType,

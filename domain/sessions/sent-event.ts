@@ -13,9 +13,9 @@ import {
   writtenMessage,
 } from './session.ts';
 
-// The decisions of persons that the runner of the agent learns about.
+// What persons do in a session; each of these events is sent to the runner.
 
-/** Starts a session of a person, with a first message or without (null). */
+/** `message` is the first message; null if there is none. */
 export const assign = (data: StartedFields & Cause & Continued, message: NewMessage | null) => (): SessionEvent[] => {
   const { agent_id, title, continues_id } = data;
   const first = message && writtenMessage(initial, message);
@@ -26,7 +26,7 @@ export const assign = (data: StartedFields & Cause & Continued, message: NewMess
 };
 
 /**
- * Sends a message of a person, with files that were added to the session before.
+ * `message` can name files that were added to the session before.
  * @throws Refusal not_found if the session does not exist, conflict if it has ended, invalid if a file is unknown
  */
 export const sendMessage =
@@ -48,7 +48,10 @@ export const interrupt =
     return session.is_interrupted ? [] : [{ type: 'SessionInterrupted', data: { agent_id: session.agent_id, ...sentFields(session) } }];
   };
 
-/** Cancels a session, and its open approvals, for a person. @throws Refusal not_found if it does not exist, conflict if it has already ended */
+/**
+ * Cancels the open approvals, too.
+ * @throws Refusal not_found if the session does not exist, conflict if it has already ended
+ */
 export const cancel =
   (fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {

@@ -1,5 +1,5 @@
 /**
- * What an event contains that is sent to the runner of the agent: the title of the session, and the id of the event of
- * this session that was sent before it (null if there is none), after which the runner is to process it.
+ * The fields of every event that is sent to the runner. `title` is the title of the session. `previous` is the id of the
+ * event of this session that was sent before (null if there is none); the runner processes that one first.
  */
 export type SentFields = { title: string | null; previous: string | null };

@@ -8,8 +8,8 @@ export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
 /**
- * The kinds of messages. `waiting` means that the agent waits for an answer, and `approval` that it waits until a person
- * decides. All other messages have no kind (null).
+ * `waiting` means that the agent waits for an answer, `approval` that it waits for the decision of a person. All other
+ * messages have no kind (null).
  */
 export const MESSAGE_KINDS = ['waiting', 'approval'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
@@ -29,30 +29,28 @@ export type StartedFields = {
    */
   user_id: string | null;
   expires_at: string;
-  /** The revision of the agent when the session started. */
+  /** At the start of the session. */
   agent_revision: number;
-  /** The model chain of the agent when the session started. */
+  /** The model chain of the agent at the start of the session. */
   model_ids: readonly string[];
   /**
-   * The primary model when the session started, after unusable models were replaced by failover; null if there was
-   * none.
+   * The primary model at the start of the session, after failover has replaced unusable models; null if there was none.
    */
   model_id: string | null;
   /**
-   * The position of the newest event of the agent and of its models when the session started, as a consistency token.
+   * The position of the newest event of the agent and its models at the start of the session, as a consistency token.
    */
   position: string;
 };
 
 export type MessageFields = { message_id: string; role: MessageRole; kind: MessageKind; model_id: string | null };
 
-/** The session that a session continues, which has ended; null if there is none. */
+/** The ended session that this one continues; null if there is none. */
 export type Continued = { continues_id: string | null };
 
-/** How much a language model was used for one message. The cost is in micro-dollars. */
+/** The use of a language model for one message. The cost is in micro-dollars. */
 export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
 
-/** What the end of a session contains. Both texts are encrypted. */
 export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
 
 export type AttachmentFields = { attachment_id: string; filename: string; content_type: string; size_bytes: number; sha256: string };
@@ -66,27 +64,24 @@ export type SentMessage = MessageFields & { sealed_content: string; files: reado
 type OfAgent = { agent_id: string };
 
 export type SessionEvent =
-  /**
-   * Events from before causes were introduced contain no cause, and those from before sessions could be continued no
-   * `continues_id`.
-   */
+  /** Events that were stored before these fields existed lack the cause or `continues_id`. */
   | { type: 'SessionStarted'; data: StartedFields & Partial<Cause & Continued> }
-  /** A person has started the session. Its runner is told so. `message` is the first message; null if there is none. */
+  /** A person starts the session; the runner gets this event. `message` is the first message; null if there is none. */
   | { type: 'SessionAssigned'; data: OfAgent & SentFields & Continued & { message: SentMessage | null } }
   /** `files` is absent if the message names none. */
   | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string; files?: readonly AttachmentFields[] } }
   | { type: 'SessionMessageSent'; data: OfAgent & SentFields & SentMessage }
-  /** A person asks the runner to stop what it does, and to keep the session. */
+  /** A person asks the runner to stop its work and keep the session. */
   | { type: 'SessionInterrupted'; data: OfAgent & SentFields }
   | { type: 'UsageRecorded'; data: OfAgent & Usage & Partial<Cause> & { message_id: string } }
   | { type: 'SessionAttachmentAdded'; data: OfAgent & AttachmentFields }
   | { type: 'SessionCompleted'; data: OfAgent & EndFields }
   | { type: 'SessionFailed'; data: OfAgent & EndFields }
-  /** Only if a person has cancelled the session, the event is sent to the runner. */
+  /** The event is sent to the runner only if a person has cancelled the session. */
   | { type: 'SessionCancelled'; data: OfAgent & EndFields & Partial<SentFields> }
   | { type: 'SessionExpired'; data: OfAgent }
   | ApprovalEvent;
 
-/** Maps each event type with which a caller ends a session to the status that the session then has. */
+/** The status of a session by the type of the event that ends it. */
 export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;
 export type EndEvent = keyof typeof STATUS_OF_END;

@@ -22,7 +22,7 @@ export * from './session-event.ts';
 
 export const category = 'session';
 
-/** The maximum number of files of a session that messages can name: those that were added last. */
+/** Messages can name this many files of their session: those that were added last. */
 export const MAX_NAMED_FILES = 20;
 
 /**
@@ -58,9 +58,9 @@ export type Session = StartedFields &
     open_approvals: readonly OpenApproval[];
     /** The files that were added last, at most MAX_NAMED_FILES. Messages can name them. */
     files: readonly AttachmentFields[];
-    /** The id of the last event that is sent to the runner; null if there is none. */
+    /** The id of the last event for the runner; null if there is none. */
     last_sent: string | null;
-    /** Whether the last event, apart from those about files and usage, asks the runner to stop what it does. */
+    /** Whether the last event, apart from those about files and usage, is an interruption. */
     is_interrupted: boolean;
     created_at: string;
     completed_at: string | null;
@@ -127,7 +127,7 @@ const withUsage = (session: Session, { prompt_tokens, completion_tokens, cost_mi
   last_message: session.last_message && { ...session.last_message, prompt_tokens, completion_tokens, cost_micros },
 });
 
-/** The user who has caused an event; null if it was the runner of the agent or the platform. */
+/** Returns null if the runner of the agent or the platform caused the event. */
 const userIn = ({ actor }: Pick<Recorded, 'actor'>): string | null => (actor.kind === 'user' ? actor.id : null);
 
 type Written = MessageFields & { readonly files?: readonly AttachmentFields[] };
@@ -146,13 +146,13 @@ const withAttachment = (session: Session, { agent_id: _, ...file }: AttachmentFi
   files: [...session.files, file].slice(-MAX_NAMED_FILES),
 });
 
-/** The message that an event contains; null if it contains none. */
+/** Returns null if the event contains no message. */
 export const messageIn = ({ type, data }: SessionEvent): (Written & { readonly sealed_content: string }) | null => {
   if (type === 'SessionAssigned') return data.message;
   return type === 'MessageAppended' || type === 'SessionMessageSent' ? data : null;
 };
 
-/** Whether an event is sent to the runner of the agent. Runners have no events of their own sent to them. */
+/** Returns whether an event is sent to the runner of the agent. Events that the runner itself causes are not. */
 export const isSent = ({ type, data }: SessionEvent): boolean =>
   type === 'SessionAssigned' ||
   type === 'SessionMessageSent' ||
@@ -233,13 +233,13 @@ export const assertOpen = (session: Session, at: string): void => {
   throw conflict('/path/session_id', 'session_ended', detail, { session_status: status });
 };
 
-/** Starts a session of the runner itself. */
+/** The runner itself starts the session. */
 export const start = (data: StartedFields & Partial<Cause & Continued>) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
 
 /** A message to append. `attachment_ids` are files that were added to the session before. */
 export type NewMessage = MessageFields & { readonly sealed_content: string; readonly attachment_ids: readonly string[] };
 
-/** Returns what an event contains of a message. @throws Refusal invalid if a file is unknown */
+/** Replaces the ids of a message's files by their fields. @throws Refusal invalid if a file is unknown */
 export const writtenMessage = ({ files: known }: Session, { attachment_ids, ...message }: NewMessage): SentMessage => {
   const files = attachment_ids.map((id, index) => {
     const found = known.find(({ attachment_id }) => attachment_id === id);
@@ -250,7 +250,7 @@ export const writtenMessage = ({ files: known }: Session, { attachment_ids, ...m
 };
 
 /**
- * Appends a message and, if `usage` is given, how much the message used a language model.
+ * Appends a message and, if `usage` is given, the use of a language model for it.
  * @throws Refusal not_found if the session does not exist, conflict if it has ended, invalid if a file is unknown
  */
 export const appendMessage =
@@ -277,7 +277,6 @@ export const end =
     return [...cancelApprovals(agent_id, open_approvals), { type, data: { agent_id, ...fields } }];
   };
 
-/** Returns what an event of the session contains that is sent to the runner. */
 export const sentFields = ({ title, last_sent }: Session): SentFields => ({ title, previous: last_sent });
 
 /** Adds a file to the session. @throws Refusal not_found if the session does not exist, conflict if it has ended */

@@ -10,8 +10,8 @@ export const WHEN_CLOSED = ['block', 'hold'] as const;
 
 /**
  * The limits of an agent in Slack: deliveries per hour and per minute, and working hours. Working hours start and end
- * at local times such as `09:00` in the time zone `working_hours_tz`. A setting that is null is not set. `when_closed`
- * is what happens to deliveries outside the working hours and beyond the limits.
+ * at local times such as `09:00` in the time zone `working_hours_tz`. Null means that a setting is not set.
+ * `when_closed` applies to deliveries outside the working hours and beyond the limits.
  */
 export type SlackConfig = {
   readonly slack_rph_limit: number | null;

@@ -47,7 +47,7 @@ const MAX_SEARCH_MS = 8 * 86_400_000;
 
 const startOfMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS;
 
-/** For each configuration, the result of the last search, which holds until that time. */
+/** The result of the last search for each configuration. It is valid from `from` until `opensAt`. */
 const lastFound = new WeakMap<SlackConfig, { readonly from: number; readonly opensAt: number }>();
 
 const search = (config: SlackConfig, at: number): number | null => {
@@ -61,8 +61,8 @@ const search = (config: SlackConfig, at: number): number | null => {
 };
 
 /**
- * Returns when the working hours start next after the time `at`, which is outside of them (both in Unix milliseconds).
- * Null if they do not start within eight days, or last less than 15 minutes.
+ * Returns the next start of the working hours after `at`, a time outside of them (both in Unix milliseconds). Returns
+ * null if they do not start within eight days, or last less than 15 minutes.
  */
 export const nextWorkingTime = (config: SlackConfig, at: number): number | null => {
   const known = lastFound.get(config);

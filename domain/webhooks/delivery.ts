@@ -50,8 +50,8 @@ export type DeliveryFacts = GuardrailResult & {
   /** The trace context (W3C) from the header `traceparent` of the request; absent if there was none. */
   traceparent?: string;
   /**
-   * Present only if the delivery is held. `until` is when it can go on at the earliest; null if this is not known. The
-   * reason is in `reason`.
+   * Present only if the delivery is held, for the reason in `reason`. `until` is the earliest time at which it can go on;
+   * null if this is not known.
    */
   held?: { until: string | null };
   /** The called skill; present only if the delivery is a call of a skill webhook. */
@@ -68,7 +68,7 @@ export type DeliveryFacts = GuardrailResult & {
    */
   redelivery_of?: string;
   /**
-   * Why the delivery was blocked or held before it was released. It is never stored: it is present only while the message of a
+   * Why the delivery was blocked or held before it was released. Never stored: it is present only while the message of a
    * released delivery is created.
    */
   released_from?: string;
@@ -83,13 +83,10 @@ type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
  * The events of a delivery. The data of the first event are the body, as received or after redaction, or empty if the
- * body is stored in chunks. They are encrypted in the log (see sealed-data.ts). WebhookAccepted and WebhookBlocked are
- * deliveries of a provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's webhook with a valid
- * token (see skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see cron-delivery.ts).
- * BenchmarkRunTriggered is the message of a benchmark run (see benchmark-delivery.ts). MailReceived and MailBlocked are
- * mail (see mail-delivery.ts). WebhookHeld, SkillWebhookHeld and MailHeld are deliveries that wait until a rule allows
- * them. DeliveryReleased sends a blocked or held delivery to an agent, and HeldDeliveryExpired gives one up (see
- * release.ts).
+ * body is stored in chunks. They are encrypted in the log (see sealed-data.ts). For skills, cron jobs, benchmarks and
+ * mail, see skill-call.ts, cron-delivery.ts, benchmark-delivery.ts and mail-delivery.ts. A delivery of a type that ends
+ * in Held waits until the rules allow it. DeliveryReleased sends a blocked or held delivery to an agent, and
+ * HeldDeliveryExpired gives one up (see release.ts).
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -108,15 +105,14 @@ export type DeliveryEvent =
   | { type: 'DeliveryReleased'; data: ReleasedFields }
   | { type: 'HeldDeliveryExpired'; data: object };
 
-/** When a blocked or held delivery was released, and by whom. */
 type Release = { readonly at: string; readonly actor: Actor };
 
 /**
- * `message_id` is the id of the last message about the delivery to a runner, which is the id of the event that the
- * relay publishes. `cloud_event_id` is the id under which runners know this message. `agent_id` is the agent that gets
- * the message. `requeued_at` is the time of the last request to send the delivery again; null if there was none.
- * `released` is null unless the delivery was blocked or held and then released; its status is then `accepted`.
- * `expired`: it was held too long.
+ * `message_id` is the id of the last message about the delivery to a runner: the id of the event that the relay
+ * publishes. `cloud_event_id` is the id under which runners know this message. `agent_id` is the agent that gets it.
+ * `requeued_at` is the time of the last request to send the delivery again; null if there was none. `released` is null
+ * unless the delivery was blocked or held and then released; the status is then `accepted`. The status `expired` means
+ * that the delivery was held too long.
  */
 export type Delivery = {
   status: 'absent' | 'accepted' | 'blocked' | 'held' | 'expired';

@@ -4,8 +4,8 @@ import { contentIn } from './mail-delivery.ts';
 const redactedIn = (text: string | null): number => text?.match(/\[redacted:/g)?.length ?? 0;
 
 /**
- * Removes the HTML of a redacted message if less was replaced in it than in the text. A word can be divided by tags
- * there, so that a pattern does not match it; the text has the same words undivided.
+ * Removes the HTML of a redacted message if fewer parts were replaced in it than in the text. Tags can divide a word in
+ * HTML, so that a pattern does not match it; in the text, the word is whole.
  */
 export const withoutSplitMatches = (original: MailContent, redacted: Uint8Array): Uint8Array => {
   const content = contentIn(redacted);

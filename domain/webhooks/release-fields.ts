@@ -5,11 +5,11 @@ import type { MailOrigin } from './mail-origin.ts';
 /** A redacted body, which is stored as one chunk (see delivery-body.ts). */
 export type ReleasedBody = { readonly sha256: string; readonly size_bytes: number };
 
-/** What the checks that are made at a release have decided. */
+/** The result of the checks at a release. */
 export type ReleaseChecks = {
   /** The verdicts that the delivery did not have before. */
   readonly guardrails: readonly GuardrailVerdict[];
-  /** The number of replaced parts for each tag, also of those that were replaced at the receipt. */
+  /** The number of replaced parts for each tag, including those that were replaced when the delivery arrived. */
   readonly redactions?: readonly RedactionHit[];
   /** The body that is sent; absent if it is the recorded one. */
   readonly body?: ReleasedBody;
@@ -17,5 +17,5 @@ export type ReleaseChecks = {
   readonly mail?: MailOrigin;
 };
 
-/** The fields of a release. `reason` is what the person gave as the reason; null if the platform has released it. */
+/** `reason` is the reason that the person gave; null if the platform has released the delivery. */
 export type ReleasedFields = ReleaseChecks & { readonly agent_id: string; readonly reason: string | null };

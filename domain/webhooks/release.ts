@@ -7,7 +7,6 @@ type ReleasedEvent = Recorded<Extract<DeliveryEvent, { type: 'DeliveryReleased' 
 
 const SOLE_RELEASE = 'A delivery is released only once: to send it again, redeliver it';
 
-/** Returns the refusal of a release, for the reason `code`. */
 const unreleasable = (code: string, detail: string, members?: Readonly<Record<string, unknown>>) =>
   conflict('/path/delivery_id', code, detail, members);
 
@@ -22,13 +21,13 @@ export const assertReleasable = ({ status, released }: Delivery): void => {
   if (status === 'accepted') throw unreleasable('not_blocked', 'The delivery was not blocked: to send it again, redeliver it');
 };
 
-/** Returns the refusal to release a delivery to which the redaction rules cannot be applied. */
+/** The refusal if the redaction rules cannot be applied to the body. */
 export const unredactable = (why: string) =>
   unreleasable('not_redactable', `The delivery cannot be released, because it cannot be redacted: ${why}`);
 
 /**
  * Sends a blocked or held delivery to the runners of an agent.
- * @throws Refusal not_found if it does not exist, conflict if it was neither, or was released before
+ * @throws Refusal not_found if it does not exist, conflict if it was neither blocked nor held, or was already released
  */
 export const release =
   (fields: ReleasedFields) =>
@@ -37,19 +36,18 @@ export const release =
     return [{ type: 'DeliveryReleased', data: fields }];
   };
 
-/** A delivery is given up after it was held for this many milliseconds. */
+/** A delivery that is held for longer is given up. */
 export const MAX_HELD_MS = 7 * 86_400_000;
 
 /**
- * Sends a held delivery to the runners of its agent. Does nothing if it is not held any more, so that a repeat appends no
- * event.
+ * Sends a held delivery to the runners of its agent. Returns no event if it is not held any more.
  */
 export const releaseHeld =
   (checks: ReleaseChecks) =>
   ({ status, facts }: Delivery): DeliveryEvent[] =>
     status === 'held' ? [{ type: 'DeliveryReleased', data: { agent_id: facts!.agent_id, reason: null, ...checks } }] : [];
 
-/** Gives a held delivery up. Does nothing if it is not held any more. */
+/** Returns no event if the delivery is not held any more. */
 export const expireHeld = ({ status }: Delivery): DeliveryEvent[] => (status === 'held' ? [{ type: 'HeldDeliveryExpired', data: {} }] : []);
 
 /** The types that the events of deliveries would have if these had been accepted. */
@@ -73,9 +71,9 @@ export const releasedFacts = (facts: DeliveryFacts, { body, redactions = facts.r
 };
 
 /**
- * Returns the event from which the message of a released delivery is created: its first event, as if it had been
- * accepted, with the id, position and time of the release. `body` is the redacted body; null if the body of `first`,
- * which must then be decrypted, is sent.
+ * Returns the event from which the message of a released delivery is created. This is the first event as if it had been
+ * accepted, with the id, position and time of the release. `body` is the redacted body; null to send the body of `first`,
+ * which must then be decrypted.
  */
 export const releasedEvent = (released: ReleasedEvent, first: Recorded, body: Uint8Array | null): Recorded => {
   const { event_id, position, at, data } = released;

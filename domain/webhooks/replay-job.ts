@@ -23,8 +23,8 @@ type TenantCriteria = {
 };
 
 /**
- * What a job sends again. `ids` are the ids of the deliveries. All other fields but `agent_id`, `per_second` and
- * `release_reason` are the criteria by which the deliveries were selected.
+ * The deliveries that a job sends again (`ids`). All other fields except `agent_id`, `per_second` and `release_reason`
+ * are the criteria by which these deliveries were selected.
  */
 export type ReplaySelection = TenantCriteria & {
   /** Null: the deliveries were selected among those of all integrations of the tenant. */

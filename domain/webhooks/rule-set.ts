@@ -52,7 +52,7 @@ export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owne
   return { rules, rates, redactions, readsBody: readsBodyIn({ rules, redactions }) };
 };
 
-/** Maps a rule set to what `releaseRules` returns for it. So the rules are compiled only once for each rule set. */
+/** The results of `releaseRules`, so that the rules of each rule set are compiled only once. */
 const forReleases = new WeakMap<RuleSet, RuleSet>();
 
 /** Returns the rules that apply to a blocked delivery when it is released: those that do not block. */

@@ -113,7 +113,7 @@ const access = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 } as const satisfies Table;
 
-/** The credentials of the tenant that agents were given. A row can be outdated: the identity may be another one since. */
+/** Credentials of the tenant that were given to agents. A row can be outdated: the identity may have changed since. */
 const givenCredentials = {
   name: 'given_credentials',
   key: ['tenant_id', 'identity_id', 'agent_id'],

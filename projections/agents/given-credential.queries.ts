@@ -13,7 +13,7 @@ const given = defineQuery((db, { tenant_id, ids }: Identities) =>
     .orderBy('given.agent_id'),
 );
 
-/** An agent that was given a linked identity of the tenant. It may have lost it since. */
+/** An agent to which a linked identity of the tenant was given. It may have lost the identity since. */
 export type GivenTo = { readonly identity_id: string; readonly agent_id: string };
 
 export const agentsGiven = async (reads: Reads, identities: Identities): Promise<readonly GivenTo[]> =>

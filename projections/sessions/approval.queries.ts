@@ -36,8 +36,8 @@ const dueApprovals = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the sessions of open approvals that must expire at the time `at`, beginning with those that have been due for
- * longest. A session with several such approvals occurs several times.
+ * Returns the sessions of open approvals that are due at the time `at`, the longest due first. A session with several
+ * such approvals occurs several times.
  */
 export const approvalsDueAt = async (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   (await reads.rows(dueApprovals, { at })).map(({ tenant_id, session_id }) => ({ tenant_id: tenant_id!, id: session_id! }));

@@ -1,7 +1,7 @@
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
-/** The maximum number of messages about which one query asks. */
+/** For one query. */
 export const MAX_ASKED_MESSAGES = 100;
 
 /** Messages of persons to one agent. `event_ids` are the ids of their events. */
@@ -17,7 +17,7 @@ const settledMessages = defineQuery((db, { tenant_id, agent_id, event_ids }: Ask
     .limit(({ lit }) => lit(MAX_ASKED_MESSAGES)),
 );
 
-/** Returns those messages that are settled, with their outcome, in no particular order. */
+/** Returns the settled ones of these messages, in no particular order. */
 export const settledAmong = async (reads: Reads, asked: Asked): Promise<{ readonly event_id: string; readonly outcome: string }[]> => {
   const found: { readonly event_id: string; readonly outcome: string }[] = [];
   for (let at = 0; at < asked.event_ids.length; at += MAX_ASKED_MESSAGES) {

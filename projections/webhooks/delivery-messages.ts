@@ -47,7 +47,7 @@ export const patchReleased = (event: Recorded<Extract<DeliveryEvent, { type: 'De
   });
 };
 
-/** Returns the change that shows that a delivery was given up, because it was held too long. */
+/** The delivery was held too long and is given up. */
 export const patchExpired = ({ tenant: tenant_id, id, at }: Recorded): Change =>
   patch(
     'deliveries',

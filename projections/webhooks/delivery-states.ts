@@ -1,19 +1,19 @@
 import type { Held } from './delivery-fields.ts';
 
-/** What becomes of a delivery that is for a runner. */
+/** The states of a delivery to a runner. */
 export const STATUSES = ['waiting', 'queued', 'running', 'held', 'done', 'dead'] as const;
 export type DeliveryStatus = (typeof STATUSES)[number];
 
 export const STATUS_DESCRIPTION =
   '`waiting`: recorded, not published yet; `queued`: published, but no runner has it; `running`: a runner has it; `held`: waits, as `held` says; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected). While NATS does not answer, and for a time in the past, `running` is shown as `queued`';
 
-/** Returns why deliveries wait to an agent whose budget is used up until this time; null if it is not used up. */
+/** `until` is the time until which the agent's budget is used up; null if it is not. */
 export const heldByBudget = (until: string | null): Held | null => (until === null ? null : { reason: 'budget', until, since: null });
 
 /**
- * What is known about the runners of agents at the time `at`. `working`: agents with a connected runner; a runner has
- * received their published messages whose sort key comes before `before`. `spent`: agents whose hourly budget is used up
- * until `until`.
+ * The runners of agents at the time `at`. `working` are the agents with a connected runner, which has received the
+ * published messages with a sort key before `before`. `spent` are the agents whose hourly budget is used up until
+ * `until`.
  */
 export type AgentQueues = {
   readonly at: string;
@@ -21,7 +21,7 @@ export type AgentQueues = {
   readonly spent: readonly { readonly agent_id: string; readonly until: string }[];
 };
 
-/** The last message of a delivery that is neither acknowledged nor given up. `retry_at` is null unless it has failed. */
+/** The last message of a delivery, if it is not settled. `retry_at` is null unless an attempt has failed. */
 export type OpenMessage = { readonly message_agent_id: string; readonly place: string; readonly retry_at: string | null };
 
 type Published = { readonly status: 'queued' | 'running' | 'held'; readonly held: Held | null };

@@ -197,7 +197,7 @@ const UNPROCESSED = {
 
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
-/** Returns the fields of a delivery that have to do with its message to an agent. */
+/** Returns the fields that concern the message to an agent. */
 const stateOf = (event: VerifiedEvent, state: 'accepted' | 'blocked' | 'held'): Row => {
   const { agent_id, reason, received_at, held } = factsOf(event);
   if (state === 'accepted') return { ...newMessage(event, agent_id), ...NOT_HELD };

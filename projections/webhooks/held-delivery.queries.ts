@@ -18,13 +18,12 @@ const firstHeld = defineQuery((db, { tenant_id, integration_id }: SourceArgs) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Returns the function that says whether held deliveries of a source wait. */
 export const hasHeldOver =
   (reads: QueryReads) =>
   async (tenant_id: string, integration_id: string): Promise<boolean> =>
     (await reads.rows(firstHeld, { tenant_id, integration_id })).length > 0;
 
-/** Selects the first source with held deliveries after the given one, by its ids. */
+/** Selects the source with held deliveries that follows the given one in the order of ids. */
 const nextSource = defineQuery((db, { tenant_id, integration_id }: SourceArgs) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
@@ -50,7 +49,7 @@ const heldOfSource = defineQuery((db, { tenant_id, integration_id }: SourceArgs)
     .limit(({ lit }) => lit(MAX_PER_SOURCE)),
 );
 
-/** A held delivery. `held_at` is when it was received. */
+/** `held_at` is the time at which the delivery was received. */
 export type HeldDelivery = {
   readonly tenant_id: string;
   readonly integration_id: string;
@@ -58,7 +57,7 @@ export type HeldDelivery = {
   readonly held_at: string;
 };
 
-/** The maximum number of sources that one call examines, and of those whose deliveries it returns. */
+/** For one call: the sources that it examines, and those whose deliveries it returns. */
 const MAX_EXAMINED = 500;
 const MAX_SOURCES = 50;
 
@@ -66,14 +65,13 @@ export type HeldSource = SourceArgs;
 const FIRST: HeldSource = { tenant_id: '', integration_id: '' };
 
 /**
- * Which sources are examined: those after `after`, by their ids; null for the first ones. Only sources for which `isDue`
- * returns true are returned.
+ * The sources after `after` in the order of ids (null: from the first one) for which `isDue` returns true.
  */
 type Examined = { readonly after: HeldSource | null; readonly isDue: (source: HeldSource) => boolean };
 
 /**
- * Returns the oldest held deliveries of several sources, in the order of their receipt. `last` is the last source that
- * was examined; null if there is none after it.
+ * Returns the oldest held deliveries of several sources, in the order of their receipt. `last` is the last examined
+ * source; null if no source follows it.
  */
 export const heldDeliveries = async (
   reads: QueryReads,

@@ -2,7 +2,7 @@ import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import type { OpenMessage } from './delivery-states.ts';
 
-/** Of the open deliveries of a tenant, at most this many are searched for agents: those that have waited longest. */
+/** Only this many open deliveries of a tenant are searched for agents: those that have waited longest. */
 const MAX_EXAMINED = 20_000;
 /** The maximum number of agents whose queues are read for one request. */
 export const MAX_AGENTS = 100;
@@ -15,7 +15,7 @@ const openMessageRows = defineQuery((db, { tenant_id, ids }: { readonly tenant_i
     .select(['delivery.id', 'delivery.message_agent_id', 'delivery.unsettled', 'delivery.retry_at']),
 );
 
-/** Returns the last messages of those of these deliveries whose last message is not settled, by the delivery's id. */
+/** Returns the unsettled last messages of these deliveries by the delivery's id. */
 export const openMessages = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<ReadonlyMap<string, OpenMessage>> => {
   if (ids.length === 0) return new Map();
   const rows = await reads.rows(openMessageRows, { tenant_id, ids });
@@ -26,7 +26,7 @@ export const openMessages = async (reads: Reads, tenant_id: string, ids: readonl
   );
 };
 
-/** With `agent_id` and `agent_ids`, only deliveries that were addressed to these agents. */
+/** `agent_id` and `agent_ids` select deliveries that were addressed to these agents. */
 type OpenArgs = {
   readonly tenant_id: string;
   readonly agent_id?: string | undefined;
@@ -54,8 +54,8 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
 );
 
 /**
- * Returns the agents to whose runners the last messages of open deliveries were sent: at most MAX_AGENTS of those with
- * the deliveries that have waited longest.
+ * Returns the agents whose runners got the last messages of open deliveries: at most MAX_AGENTS, those whose deliveries
+ * have waited longest.
  */
 export const openAgents = async (reads: Reads, args: OpenArgs): Promise<readonly string[]> =>
   (await reads.rows(openAgentRows, args)).flatMap(({ agent_id }) => agent_id ?? []);

@@ -61,7 +61,7 @@ type Selected = {
   readonly limit: number;
 };
 
-/** A condition: the delivery neither waits until a rule lets it go on, nor was given up because it waited too long. */
+/** A condition: the delivery is not held, and was not given up after it was held too long. */
 const isNotHeld = sql<boolean>`(delivery.held_at is null and delivery.reason is distinct from 'held_too_long')`;
 
 const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outcome, event, ids, limit }: Selected) =>
@@ -100,8 +100,8 @@ const replayableOfTenant = defineQuery((db, { limit, ...args }: SelectionArgs & 
 );
 
 /**
- * Returns the ids of the deliveries of a tenant that match the filters and can be sent to a runner, in the order of
- * their receipt, at most `limit`; with the outcome `blocked`, of those that can be released.
+ * Returns the ids of at most `limit` deliveries of a tenant that match the filters and can be sent to a runner or, with
+ * the outcome `blocked`, released. They are in the order of their receipt.
  */
 export const replayableOfTenantIds = async (reads: Reads, selected: SelectedDeliveries, limit: number): Promise<string[]> =>
   (await reads.rows(replayableOfTenant, { ...selectionArgs(selected), limit })).map(({ id }) => id);
