@@ -46,7 +46,7 @@ export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission
 export const agentsWithReadableChats = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
-/** Returns the ids of the agents to which the caller may assign work; undefined if these are all agents. */
+/** Returns the ids of the agents to which the caller may assign work; undefined if they are all agents. */
 export const assignableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:assign');
 

@@ -83,8 +83,8 @@ const hoursOf = (now: string, { from, to = now }: { readonly from?: string | und
 type Limits = { at: string; limit: number | null }[];
 
 /**
- * Returns the hourly limits of an agent in micro-dollars, the oldest first. `at` is the time from which a limit
- * applied. For the present hour alone, which runners ask for again and again, the present limit is enough.
+ * Returns the hourly limits of an agent in micro-dollars, the oldest first. A limit applies from its time `at` on. For
+ * the current hour alone, which runners read all the time, the current limit is enough.
  */
 const limitsOf = async (ctx: Ctx, agent_id: string, hours: readonly string[]): Promise<Limits> => {
   if (hours.every((hour) => BudgetHour.hourEnd(hour) > ctx.at()))

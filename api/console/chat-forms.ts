@@ -16,7 +16,7 @@ type Detail = ReplyOf<Rows['getSession']>;
 const OPEN = ['pending', 'running', 'waiting'];
 export const isOpen = ({ session }: Detail): boolean => OPEN.includes(session.status);
 
-/** Whether the visitor may act in a session: they may if they may assign work to its agent. */
+/** Visitors may act in a session if they may assign work to its agent. */
 export const mayAct = (visit: Visit, onAgent: MayOnAgent): boolean =>
   !visit.query.has('as_of') && mayCall(visit, visit.rows.decideApproval) && onAgent('agent:assign');
 
@@ -29,7 +29,6 @@ type Target = {
   readonly part?: string;
 };
 
-/** The id of the form with which people write in a session. */
 export const WRITE_ID = 'write';
 
 /** Renders a form that calls an operation. It works without JavaScript. */
@@ -58,11 +57,11 @@ const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
     ),
   );
 
-/** Who closed an approval, if it was no person whose name is known. */
+/** Used if no person whose name is known has closed an approval. */
 const CLOSED_BY: Readonly<Record<Exclude<Approval['status'], 'open'>, string>> = {
   approved: 'A person',
   denied: 'A person',
-  expired: 'Nobody has decided in time',
+  expired: 'No decision in time',
   cancelled: 'The session has ended without a decision',
 };
 
@@ -72,7 +71,7 @@ const outcomeOf = ({ status, decided_by_name, decided_by_email, decided_at, comm
   return div({ class: 'quiet' }, `${who}, `, ago(decided_at), comment ? pre({ class: 'message-text' }, comment) : null);
 };
 
-/** Renders what an agent asks a person to decide, with the form to decide if the visitor may. */
+/** Renders what an agent wants to do, with the form for the decision if the visitor may decide. */
 export const approvalView = (visit: Visit, approval: Approval, mayDecide: boolean): Child =>
   div(
     { class: 'approval', 'data-kind': 'approval', 'data-status': approval.status },
@@ -88,7 +87,7 @@ export const approvalView = (visit: Visit, approval: Approval, mayDecide: boolea
     approval.status === 'open' && mayDecide ? decisionForm(visit, approval) : null,
   );
 
-/** Renders the files that the next message names: those that the visitor has just added. */
+/** Renders the files that the visitor has just added, which the next message names. */
 const chosenFiles = (visit: Visit, { attachments }: Detail): Child => {
   const chosen = new Set(visit.query.getAll('file'));
   return attachments
@@ -117,8 +116,8 @@ const uploadForm = (visit: Visit, session_id: string) =>
   );
 
 /**
- * Renders the forms with which a visitor writes in a session, adds a file to it, or continues it if it has ended. Only
- * who has started a session writes in it.
+ * Renders the forms to write in a session, to add a file, or to continue the session if it has ended. Only the person
+ * who has started a session can write in it.
  */
 export const composeForms = (visit: Visit, detail: Detail): Child => {
   const { id, created_by_id } = detail.session;
@@ -144,7 +143,6 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
   return div({ class: 'chat-write', id: WRITE_ID }, uploadForm(visit, id), message);
 };
 
-/** Renders the form that starts a session of an agent with the first message. */
 export const startForm = (visit: Visit, agent_id: string): Child =>
   callForm(
     visit,

@@ -79,7 +79,6 @@ export const rowsIn = (submitted: Submitted, at: string): readonly number[] => {
   return [...new Set(found.filter((one) => one !== undefined).map(Number))].toSorted((one, other) => one - other);
 };
 
-/** Whether the visitor has left all fields of a group empty. */
 const isLeftEmpty = (submitted: Submitted, at: string): boolean =>
   [...submitted.keys()].every((name) => !name.startsWith(`${at}/`) || submitted.getAll(name).every((text) => text === ''));
 

@@ -8,7 +8,7 @@ import { tenantPath, type Visit } from './visit.ts';
 
 const { a, li, strong, ul } = tags;
 
-/** Renders what agents ask people to decide, with links to the sessions. Null if nothing is open, or it cannot be read. */
+/** Renders open approvals with links to their sessions. Returns null if there are none, or if they cannot be read. */
 export const openApprovals = ({ params }: Visit, approvals: Answer<readonly Approval[]>): Child =>
   approvals.ok && approvals.value.length > 0
     ? card(

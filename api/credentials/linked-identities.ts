@@ -37,7 +37,10 @@ const LinkedIdentityListRead = LinkedIdentityRead.extend({
 
 type Listed = z.output<typeof LinkedIdentityRead>;
 
-/** Returns the agents that have an identity. What the read model says is checked: it is not told of unlinked identities. */
+/**
+ * Returns the agents that still have an identity. The aggregates decide: the read model keeps the agents of an identity
+ * after it is unlinked.
+ */
 const givenTo = async (ctx: Ctx, identity_id: string, agent_ids: readonly string[]) => {
   const identity = await ctx.load(LinkedIdentity, identity_id);
   const found = await Promise.all(
@@ -51,7 +54,7 @@ const givenTo = async (ctx: Ctx, identity_id: string, agent_ids: readonly string
   return found.flat();
 };
 
-/** Adds the agents that were given these identities. `visible` are the agents that the caller may see; undefined for all. */
+/** Adds to each identity the agents that have it. `visible` are the agents that the caller may see; undefined for all. */
 const withAgents = async (ctx: Ctx, page: Page, visible: readonly string[] | undefined): Promise<Page> => {
   const found = JSON.parse(page.body) as Listed[];
   const given = await agentsGiven(ctx.reads, { tenant_id: ctx.tenant, ids: found.map(({ id }) => id) });

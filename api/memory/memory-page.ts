@@ -40,7 +40,7 @@ const withStarts = ({ segments }: ImportedFile) => {
 const entryJson = ({ id: import_id, imported_at: created_at }: ImportedFile, index: number, { text, source }: NewEntry): string =>
   JSON.stringify({ id: entryIdOf(import_id, index), import_id, text, source, created_at, origin: 'imported' });
 
-/** Returns the entries of a segment; null if the import was undone a moment ago. @throws Refusal unavailable, not_configured */
+/** Returns null if the import was undone a moment ago. @throws Refusal unavailable, not_configured */
 const segmentOf = (ctx: Ctx, { id }: ImportedFile, sha256: string): Promise<readonly NewEntry[] | null> =>
   readSegment(ctx.blobs, sha256, async () => (await newestState(ctx, MemoryImport, id)).status === 'undone');
 

@@ -7,7 +7,7 @@ import type { CursorKey } from '../../projections/cursor.ts';
  */
 export type Step = { readonly key: CursorKey; readonly entry: string | null };
 
-/** Where a list starts, its order, the text (in lower case) that its entries contain, and how many of them are wanted. */
+/** The start of a list, its order, the text (in lower case) that its entries must contain, and their maximum number. */
 export type Walk = {
   readonly descending: boolean;
   readonly after: CursorKey | null;

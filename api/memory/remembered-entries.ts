@@ -21,7 +21,7 @@ export async function* rememberedEntries(ctx: Ctx, agent_id: string, { descendin
   let [at, id] = [after?.[0] as string | undefined, after?.[1]];
   for (;;) {
     const found = await rememberedAfter(ctx.reads, { tenant_id: ctx.tenant, agent_id, at, id, descending });
-    // Each row costs a read of a file. One entry more than the limit shows that there is a next page.
+    // Each row costs a read of a file. One entry more than the limit proves that there is a next page.
     const rows = q === undefined ? found.slice(0, limit + 1) : found;
     for (const entry of await Promise.all(rows.map((row) => readEntry(ctx, agent_id, row))))
       if (entry && containsText(entry, q)) yield { key: [entry.created_at, entry.id], entry: JSON.stringify(entry) };

@@ -47,7 +47,7 @@ const decision = {
   required: ['message_id', 'decision', 'comment'],
   properties: {
     message_id: id('The message with which the agent asked'),
-    decision: { enum: ['approved', 'denied', 'expired'], description: '`expired`: nobody has decided in time' },
+    decision: { enum: ['approved', 'denied', 'expired'], description: '`expired`: there was no decision in time' },
     comment: orNull(text('What the person has written about it, after redaction; null if nothing, or if it can no longer be decrypted')),
   },
   additionalProperties: false,
@@ -106,7 +106,7 @@ const payload = (type: string) => ({
     tenant: id('The tenant'),
     agent: id('The agent'),
     session: id('The session; the same as subject'),
-    user: id(type === DECISION ? 'The user who has decided; absent if nobody has' : 'The user who wrote or did it'),
+    user: id(type === DECISION ? 'The user who decided; absent if the approval has expired' : 'The user who caused the event'),
     previous: uuid('The `id` of the message of this session before this one, which is to be processed first; absent in the first'),
     contenttrust: { const: 'trusted', description: 'A member who may assign work to the agent wrote the data' },
     data: dataSchema(type),
@@ -132,7 +132,7 @@ const exampleData = (type: string, tenantUrl: string) => {
   return { session, message, files: type === SENT ? [{ ...found, url: `${tenantUrl}/files/${SHA256}` }] : [] };
 };
 
-/** Returns an example of a message. Its ids are invented. */
+/** The ids are invented. */
 const example = (type: string, publicUrl: string) => {
   const eventId = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
   const [tenant, agent, session] = [idOf('tenant'), idOf('agent'), idOf('session')];

@@ -30,7 +30,7 @@ const agentsWithReadableApprovals = async (ctx: Ctx): Promise<readonly string[] 
   return [...new Set([...assigned, ...read])];
 };
 
-/** Adds to approvals what the agents want to do. The encrypted texts are in the log. */
+/** Adds the texts of approvals, which only the log contains, encrypted. */
 const withActions = async (ctx: Ctx, approvals: readonly ApprovalDoc[]) => {
   const events = await ctx.eventsAt(approvals.map(({ place }) => positionOfSortKey(place)));
   return Promise.all(

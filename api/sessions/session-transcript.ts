@@ -23,7 +23,7 @@ type Window = { readonly limit?: number | undefined; readonly cursor?: string | 
 
 type Transcript = Awaited<ReturnType<typeof readTranscript>>['state'];
 
-/** Finds out what the runner has done with messages. If the read model is unavailable, this stays unknown. */
+/** Adds the runner's status to messages. If the read model is unavailable, the status stays unknown. */
 const withRunnerStatus = async ({ reads, tenant }: Ctx, { session, messages, ...rest }: Transcript) => {
   const event_ids = messages.flatMap(({ event_id }) => event_id ?? []);
   const asked = { tenant_id: tenant, agent_id: session.agent_id, event_ids };

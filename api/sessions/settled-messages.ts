@@ -25,7 +25,7 @@ export const SettledMessage = z
   })
   .meta({ id: 'SettledMessage' });
 
-/** The operation with which a runner finds out whether it may process the next message of a session. */
+/** With this operation, a runner finds out whether it may process the next message of a session. */
 export const settledMessageOperations = {
   listSettledMessages: operation({
     method: 'get',

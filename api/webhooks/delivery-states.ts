@@ -10,15 +10,15 @@ import { openAgents, openMessages } from '../../projections/webhooks/open-delive
 import type { Ctx } from '../http/operation.ts';
 import { boundedMap } from '../http/scoped-cache.ts';
 
-/** How long the queue of an agent is cached, in milliseconds, and the answer that the broker does not know it. */
+/** The state of an agent's queue is cached for this time, also if the broker does not know the queue. */
 const REUSED_MS = 1_000;
 const MAX_REUSED = 10_000;
-/** A list of deliveries waits for the broker at most this many milliseconds. */
+/** The time that a list of deliveries waits for the broker. */
 const ANSWER_TIMEOUT_MS = 500;
 
 /**
- * Returns the sort key before which a runner has received the messages of an agent; null if no runner has any, or none
- * is connected.
+ * A runner has received the messages of the agent with a sort key before the returned one. Returns null if no runner has
+ * a message, or if none is connected.
  */
 const readBoundary = async (ctx: Ctx, broker: RunnerBroker, agent_id: string): Promise<string | null> => {
   const agent = { tenant_id: ctx.tenant, agent_id };
@@ -39,7 +39,7 @@ const boundaryOf = ({ waiting, running, first }: AgentQueue): string | null => {
   return first?.position ? sortKey(first.position) : null;
 };
 
-/** Creates the function that returns the boundary of an agent's queue. The data are at most REUSED_MS old. */
+/** Caches the boundaries of the agents' queues for REUSED_MS. */
 const createBoundaryCache = (broker: RunnerBroker) => {
   const recent = boundedMap<{ readonly at: number; readonly boundary: Promise<string | null> }>(MAX_REUSED);
   return (ctx: Ctx, agent_id: string): Promise<string | null> => {
@@ -59,15 +59,15 @@ type ShownState = { readonly id: string; readonly status: string | null };
 /** `agent_id` and `agent_ids` are the agents to which the deliveries were addressed; absent: all. */
 type Selected = Pick<SelectedDeliveries, 'status' | 'agent_id' | 'agent_ids'>;
 
-/** Completes what read models cannot know about deliveries: whether a runner has them, and whether a budget holds them. */
+/** Adds what read models cannot know about deliveries: whether a runner has them, and whether a budget holds them. */
 export type DeliveryStates = {
-  /** Returns what the filter by status needs; undefined for a filter that does not need it. */
+  /** Returns the queues for a filter by status; undefined if the filter does not depend on them. */
   readonly queuesFor: (ctx: Ctx, filter: Selected) => Promise<AgentQueues | undefined>;
-  /** Completes the status of published deliveries. If `queues` is given, the list was filtered by these. */
+  /** Completes the status of published deliveries. Pass the `queues` by which the list was filtered, if it was. */
   readonly complete: <T extends ShownState>(ctx: Ctx, deliveries: readonly T[], queues?: AgentQueues) => Promise<readonly T[]>;
 };
 
-/** Creates the functions that complete deliveries. While the broker does not answer, published deliveries are queued. */
+/** While the broker does not answer, all published deliveries count as queued. */
 export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
   const boundaryOfAgent = createBoundaryCache(broker);
 

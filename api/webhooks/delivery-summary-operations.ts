@@ -24,7 +24,6 @@ const endOfBuckets = ({ from, to }: { readonly from?: string | undefined; readon
   return end;
 };
 
-/** Creates the operations that count deliveries. */
 export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
   summarizeDeliveries: operation({
     method: 'get',

@@ -57,7 +57,7 @@ const deliveryDetail = async (ctx: Ctx, id: string, { readDelivery, states }: De
     withReplayMark(ctx.reads, integration, found.delivery),
     withReports(found.delivery.attempts, reported, reportOpener(ctx)),
     readDelivery(ctx.tenant, id),
-    // What the broker knows is about the present.
+    // The broker only knows the current state.
     ctx.asOf ? [] : states.complete(ctx, [{ id, status: found.delivery.status, held: found.delivery.held }]),
   ]);
   const delivery = { ...marked, ...state, attempts, last_failure: lastFailureIn(attempts) };

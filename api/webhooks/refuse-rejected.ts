@@ -3,8 +3,8 @@ import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
 /**
- * Refuses the id of a rejected delivery, which has no stream, because its sender was not verified. So the delivery is
- * looked up in the read model.
+ * Refuses the id of a rejected delivery. The read model is searched for it, because a rejected delivery has no stream:
+ * its sender was not verified.
  * @throws Refusal conflict
  */
 export const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {

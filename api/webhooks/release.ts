@@ -24,7 +24,6 @@ const ReleasedDelivery = z
   })
   .meta({ id: 'ReleasedDelivery' });
 
-/** Creates the operation that sends a blocked delivery to an agent. */
 export const releaseOperationOf = (ports: ReleasePorts) => ({
   releaseDelivery: operation({
     method: 'post',

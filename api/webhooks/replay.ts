@@ -28,7 +28,7 @@ import type { DeliveryStates } from './delivery-states.ts';
 const JOBS = '/tenant/:tenant_id/jobs';
 const JOB = `${JOBS}/:id`;
 
-/** A held delivery is not replayed, because it goes on by itself. */
+/** Held deliveries are missing, because they go on by themselves. */
 const REPLAYED_STATUSES = ['waiting', 'queued', 'running', 'done', 'dead'] as const;
 
 const TenantReplayRequest = z
@@ -58,8 +58,8 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
 };
 
 /**
- * Returns the function that finds deliveries to send again among those that the caller may read. Blocked ones without a
- * target must be for agents to which the caller may assign work.
+ * Finds deliveries to send again among those that the caller may read. Without a target, blocked ones must be for agents
+ * to which the caller may assign work.
  */
 const findDeliveries =
   (ctx: Ctx, states: DeliveryStates, hasTarget: boolean): FindDeliveries =>
@@ -89,7 +89,6 @@ const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read 
   return found?.job ?? jobById(ctx.reads, ctx.tenant, id);
 };
 
-/** Creates the operations on replay jobs, which send several deliveries again. */
 export const replayOperationsOf = (states: DeliveryStates) => ({
   replayDeliveries: operation({
     method: 'post',

@@ -20,7 +20,7 @@ export const ApprovalRequest = z
       .meta({ description: 'What a person must know to decide', examples: ['All checks have passed.'] }),
     expires_at: InstantText.nullable()
       .default(null)
-      .meta({ description: 'When nobody can decide any more; null: at the end of the session', examples: [null] }),
+      .meta({ description: 'The time until which people can decide; null: until the end of the session', examples: [null] }),
   })
   .meta({ id: 'ApprovalRequest', examples: [{ action: 'Merge pull request 42', detail: 'All checks have passed.' }] });
 export type NewApproval = z.output<typeof ApprovalRequest>;

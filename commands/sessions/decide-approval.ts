@@ -40,7 +40,7 @@ const refusalOf = async (ctx: Ctx, { status, decided_by_id, decided_at, expires_
   if (status === 'expired') return approvalExpired(expires_at);
   if (status === 'open' || status === 'cancelled') return refusal;
   const { decided_by_name, decided_by_email } = await decidedBy(ctx, decided_by_id);
-  const detail = `${decided_by_name ?? decided_by_email ?? 'Somebody'} has already decided: ${status}. A decision cannot be changed`;
+  const detail = `${decided_by_name ?? decided_by_email ?? 'A user'} has already decided: ${status}. A decision cannot be changed`;
   const first = { decision: status, decided_by: decided_by_id, decided_by_name, decided_by_email, decided_at };
   return conflict('/path/message_id', 'already_decided', detail, first);
 };

@@ -89,8 +89,8 @@ const SUMMARIES: Readonly<Record<SentType, string>> = {
   SessionMessageSent: 'A person has written a message in a session of the agent',
   SessionInterrupted: 'A person asks the agent to stop what it does in a session, and to keep the session',
   SessionCancelled: 'A person has cancelled a session of the agent',
-  ApprovalDecided: 'A person has decided on what the agent asked, or nobody has in time',
-  ApprovalExpired: 'A person has decided on what the agent asked, or nobody has in time',
+  ApprovalDecided: 'A person has decided on an approval, or it has expired',
+  ApprovalExpired: 'A person has decided on an approval, or it has expired',
 };
 
 /** By event type; only those events of sessions that are sent to runners. */

@@ -10,7 +10,7 @@ const MAX_ARCHIVES = 1_000;
 const MAX_FILES = 50_000;
 /** A caller does not wait longer than this for a list, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
-/** An archive that could not be read is not read again for this long, in milliseconds. */
+/** After an archive could not be read, it is not read again for this time. */
 const RETRY_AFTER_MS = 60_000;
 
 type Files = readonly PackageFile[];
@@ -23,9 +23,9 @@ type Options = {
 };
 
 /**
- * Creates the function that lists the files of archives. An archive is in memory as a whole while it is read, so only
- * one is read at a time, once for all callers. The list stays in memory, because an archive never changes. A failure
- * stays for a minute, so that archives that cannot be read do not hold up the others with each request.
+ * Creates the function that lists the files of archives. The whole archive is in memory while it is read, so only one is
+ * read at a time, once for all callers. The list is cached, because an archive never changes. A failure is cached for a
+ * minute, so that requests for unreadable archives do not delay the others.
  */
 export const createPackageFiles = ({
   maxWaitMs = MAX_WAIT_MS,

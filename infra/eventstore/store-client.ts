@@ -84,9 +84,9 @@ const guardBatchAppends = (internals: Internals): void => {
 };
 
 /**
- * Asks for the leader in every call. While a cluster has no leader, the client takes a follower. A follower reads what
- * it has, which may be older than what this process has written, and passes appends on to the last leader, which may be
- * gone. If the call asks for the leader, the follower names it instead, and the client connects to it.
+ * Makes every call ask for the leader. While a cluster has no leader, the client connects to a follower. Its data may be
+ * older than what this process has written, and it passes appends on to the last leader, which may be gone. If a call
+ * asks for the leader, the follower answers with the leader's address, and the client connects to that.
  */
 const requireLeader = (internals: Internals): void => {
   const { callArguments } = internals;

@@ -66,26 +66,26 @@ export const storeUrlProblem = (url: string): string | null => {
   return problems.find((problem) => problem !== null) ?? null;
 };
 
-/** Whether the client searches for the nodes of a cluster, so that a node can refer it to another one. */
+/** In a cluster, the client searches for the nodes, and a node can refer it to another one. */
 const isCluster = ({ scheme, hosts }: Parts): boolean => hosts.length > 1 || scheme.endsWith('+discover');
 
-/** Returns the value of an option; undefined if the URL does not set it. `name` is in lower case. */
+/** `name` is in lower case. Returns undefined if the URL does not set the option. */
 const optionOf = ({ options }: Parts, name: string): string | undefined =>
   options
     .split('&')
     .map((option) => option.split('='))
     .find(([each = '']) => flat(each) === name)?.[1];
 
-/** Whether the URL names a cluster and no other preference than its leader. */
+/** Returns whether the URL names a cluster and prefers its leader, which is the default. */
 export const isLeaderWanted = (url: string): boolean => {
   const parts = partsOf(url);
   return parts !== null && isCluster(parts) && flat(optionOf(parts, 'nodepreference') ?? 'leader') === 'leader';
 };
 
 /**
- * Options of a cluster that differ from the client's defaults: a node that does not answer a ping of its connection for
- * 3 s, or a question for the leader for 2 s, counts as lost. The connection to a frozen node, or to one behind a cut
- * network, is not closed.
+ * Timeouts that are shorter than the client's defaults. A node counts as lost if it does not answer a ping of its
+ * connection for 3 s, or a gossip request for 2 s. A frozen node, or one behind a cut network, does not close the
+ * connection.
  */
 const CLUSTER_OPTIONS = { keepAliveTimeout: 3_000, gossipTimeout: 2 };
 
@@ -96,8 +96,8 @@ const withClusterOptions = (url: string, parts: Parts): string => {
 };
 
 /**
- * Converts a URL to the form that the client knows. With +discover, the client would use the first host only; so if
- * there are several, it is told to ask all of them. In a cluster, a lost leader is noticed earlier than by default.
+ * Converts a URL to the form that the client expects. With several hosts, this drops +discover, with which the client
+ * would use only the first one. For a cluster, it adds timeouts that detect a lost leader earlier than the defaults.
  */
 export const toClientUrl = (url: string): string => {
   const parts = partsOf(url);

@@ -26,7 +26,7 @@ const RELAY_HELP = {
 export type BrokerReadings = {
   readonly relayLag: () => Promise<RelayLag | null>;
   readonly backlog: () => Promise<Backlog | null>;
-  /** Returns the number of messages that wait, by the reason. */
+  /** Returns the number of held messages by reason. */
   readonly held: () => Promise<Readonly<Record<string, number>> | null>;
 };
 

@@ -35,7 +35,7 @@ export type ServiceExport = {
 /** A stream of messages that an account exports: only accounts with an activation token may import it. */
 export type StreamExport = { name: string; subject: string };
 
-/** A service or a stream that an account imports, under the same subject. `token` is the exporting account's activation token. */
+/** Imported under the same subject. `token` is the exporting account's activation token. */
 export type AccountImport = { name: string; subject: string; account: string; token: string; type: ExportKind };
 export type ExportKind = 'service' | 'stream';
 
@@ -124,8 +124,7 @@ export const accountJwt = (
   });
 
 /**
- * Creates a token with which the account `importer` may import a service or a stream. The account that exports it signs
- * the token.
+ * Creates a token with which the account `importer` may import a service or a stream. The exporting account signs it.
  */
 export const activationToken = (exporterSeed: string, importer: string, subject: string, kind: ExportKind): string =>
   sign(keyPairOf(exporterSeed), {

@@ -26,7 +26,7 @@ const EXPORTS: readonly ServiceExport[] = Object.entries(RUNNER_SUBJECTS).map(([
   answersWithinMs: PULL_TIMEOUT_MS,
 }));
 
-/** The messages to agents, to which runners listen while they process an event of a session. */
+/** While runners process an event of a session, they listen to these messages. */
 const STREAMS: readonly StreamExport[] = [{ name: 'listen to messages', subject: 'agents.*.*.inbound' }];
 
 export const publicKeyOf = (seed: string): string => keyPairOf(seed).getPublicKey();

@@ -68,7 +68,7 @@ const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: 
     const key = keyOf(tenant, report);
     if (attempts.peek(key) || found.has(key)) continue;
     const earlier = known.get(text) ?? texts.peek(text);
-    // If this attempt is no longer among those that are known, its texts can still be.
+    // The state forgets old attempts, but the texts of this one may still be stored.
     const same_as = earlier === report.attempt ? undefined : earlier;
     found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal() } : { ...report, same_as });
     if (same_as === undefined) known.set(text, report.attempt);

@@ -45,7 +45,7 @@ const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boole
   };
 };
 
-/** Counts the messages that wait for agents whose hourly budget is used up, of the agents that are furthest behind. */
+/** Only the agents that are furthest behind are examined. */
 const heldByBudgets = async (ctx: ReactorCtx, { behind }: Backlog): Promise<number> => {
   const held = behind.map(async ({ tenant, agent, unacknowledged }) => {
     const end = await budgetEnd(ctx.inTenant(tenant), agent).catch(ignoreErased);

@@ -6,8 +6,8 @@ import { firstEvent } from '../eventstore/client-read.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
 /**
- * Reads all events of a delivery that is sent again or released, the first one first; an empty list if the delivery was
- * erased.
+ * Reads all events of a delivery that is sent again or released, the oldest first. Returns an empty list if the delivery
+ * was erased.
  * @throws LogError
  */
 export const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[]> => {
@@ -19,7 +19,7 @@ export const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Re
   }
 };
 
-/** Returns what is wrong with the stored body of a release; null if it is the body that was released. */
+/** Returns the fault of the stored body of a release; null if it is the body that was released. */
 const faultOf = (sha256: string, stored: Recorded | undefined, clear: Recorded | null): string | null => {
   if (!stored) return 'the redacted body of a release is missing';
   if (clear && hash('sha256', clear.data as Uint8Array, 'hex') !== sha256) return 'the redacted body of a release is another one';
@@ -32,7 +32,7 @@ type OpenOrSkip = (event: Recorded) => Recorded | null | Promise<Recorded | null
 
 /**
  * Returns the event from which the messages of a delivery are created: its first event or, if it was released, the
- * result of `releasedEvent`. Null if there is no event, or if the body is missing or cannot be decrypted.
+ * result of `releasedEvent`. Returns null if there is no event, or if the body is missing or cannot be decrypted.
  * @throws LogError
  */
 export const messageOrigin = async (

@@ -11,7 +11,6 @@ import { isSessionEvent, withoutText } from '../vault/session-events.ts';
 import type { IdSet } from './acknowledged-ids.ts';
 import { deliveryEvents, messageOrigin } from './message-origin.ts';
 
-/** The part of the logger that the relay uses. */
 export type RelayLogger = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
 
 export type RelayParts = {
@@ -19,16 +18,15 @@ export type RelayParts = {
   readonly nats: NatsConnection;
   readonly logger: RelayLogger;
   readonly publicUrl: string;
-  /** Decrypts the data of an event. */
   readonly openEvent: SealedEvents['openEvent'];
 };
 
-/** The payload limit in bytes that is assumed for a NATS server that announces none. */
+/** In bytes, for a NATS server that announces no limit. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
 
 /**
- * Logs that an event cannot be decrypted. Returns what is sent in place of it: an event of a session without its text,
- * because later events of the session wait for it; null for any other event, and if the tenant was erased.
+ * Logs that an event cannot be decrypted, and returns the replacement to send. An event of a session is sent without its
+ * text, because later events of the session wait for it. For any other event, and if the tenant was erased, returns null.
  * @throws any other error
  */
 const replaceUnreadable = (logger: RelayLogger, event: Recorded, error: unknown): Recorded | null => {
@@ -43,8 +41,8 @@ const replaceUnreadable = (logger: RelayLogger, event: Recorded, error: unknown)
 };
 
 /**
- * Returns the function that publishes each event of the subscription. An event that cannot be decrypted or encoded is
- * logged and skipped, or sent without its text, so that later events are still published.
+ * Publishes each event of the subscription. An event that cannot be decrypted or encoded is logged and skipped, or sent
+ * without its text, so that later events are still published.
  */
 export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const { log, nats, logger, publicUrl, openEvent } = relay;
@@ -59,8 +57,7 @@ export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, ac
     return publisher.add(message);
   };
   /**
-   * Decrypts an event. Returns a promise only if `openEvent` returns one. Returns null if the event cannot be
-   * decrypted and is not to be sent.
+   * Decrypts an event. Returns a promise only if `openEvent` returns one; null for an event that must not be sent.
    * @throws LogError
    */
   const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {

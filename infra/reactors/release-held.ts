@@ -10,9 +10,9 @@ const INTERVAL_MS = 1_000;
 const LOCK = 'reactor held deliveries';
 const ACTOR = { kind: 'system', id: 'guardrails' } as const;
 
-/** A run ends after this time (milliseconds), and the next one goes on. */
+/** After this time, a run ends, and the next one continues. */
 const MAX_RUN_MS = 5_000;
-/** The delays in milliseconds until a source is examined again. Its rules may change before `until`. */
+/** Delays until a source is examined again, even before `until`: its rules may change. */
 const WAIT_MS = 2_000;
 const MAX_WAIT_MS = 30_000;
 const FAILURE_DELAY_MS = 60_000;
@@ -24,7 +24,7 @@ type HeldParts = {
   readonly now?: () => number;
 };
 
-/** What a process remembers between runs: where the next one starts, and when sources that wait are due (milliseconds). */
+/** Kept between runs: where the next run starts (`after`), and when waiting sources are due (Unix milliseconds). */
 export type HeldMemory = { after: HeldSource | null; readonly due: Map<string, number> };
 
 export const createHeldMemory = (): HeldMemory => ({ after: null, due: new Map() });
@@ -32,7 +32,6 @@ export const createHeldMemory = (): HeldMemory => ({ after: null, due: new Map()
 const dueTime = (now: number, until: string | null): number =>
   until === null ? now + WAIT_MS : Math.min(Math.max(Date.parse(until), now + WAIT_MS), now + MAX_WAIT_MS);
 
-/** Remembers when the sources of a run are due again. */
 const remember = ({ due }: HeldMemory, now: number, { waits, failed }: HeldResult): void => {
   for (const [source, time] of due) if (time <= now) due.delete(source);
   for (const [source, { until }] of waits) due.set(source, dueTime(now, until));
@@ -40,7 +39,7 @@ const remember = ({ due }: HeldMemory, now: number, { waits, failed }: HeldResul
 };
 
 /**
- * Sends those held deliveries to their agents that the rules allow now. Returns whether more may go on at once.
+ * Sends the held deliveries that the rules allow now to their agents. Returns whether another run may find more at once.
  * @throws LogError if the log cannot be reached
  */
 export const releaseHeldDeliveries = async (

@@ -17,7 +17,6 @@ type ReleaseServiceParts = {
   readonly log: Log;
   readonly logger: Logger;
   readonly openVault: LazyVault['open'];
-  /** The windows in which deliveries are counted. */
   readonly windows: SlidingWindows;
 };
 
@@ -36,7 +35,7 @@ const openReleases = async ({ log, logger, openVault, windows }: ReleaseServiceP
   return { ports: { ...ports, guardrails }, close };
 };
 
-/** Creates what reactors need to release deliveries. It is opened when the first one is blocked or held. */
+/** Opens the services at their first use, so that they cost nothing while no delivery is blocked or held. */
 export const createReleaseServices = (parts: ReleaseServiceParts) => {
   let opened: ReturnType<typeof openReleases> | undefined;
   const open = openOnce(() => (opened = openReleases(parts)));

@@ -42,7 +42,6 @@ const appendAt = async (log: Log, stream: string, revision: number, events: Para
   }
 };
 
-/** Returns what is needed to release blocked deliveries. */
 type OpenReleases = ReplayPorts['releases'];
 
 /** Creates the ports for one run of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
@@ -95,8 +94,8 @@ export const replayPorts = (log: Log, at: string, releases: OpenReleases): Repla
 type ReplayParts = { readonly log: Log; readonly releases: OpenReleases; readonly logger: Pick<Logger, 'error'> };
 
 /**
- * Handles one batch of deliveries of each of these jobs. A job that fails stops no other one: it is tried again in the
- * next run. Returns whether at least one job is still running.
+ * Handles one batch of deliveries of each job. A job that fails does not stop the others: the next run tries it again.
+ * Returns whether at least one job is still running.
  * @throws LogError if the log cannot be reached
  */
 export const advanceReplays = async ({ log, releases, logger }: ReplayParts, jobs: readonly JobRef[], at: string): Promise<boolean> => {

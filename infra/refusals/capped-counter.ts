@@ -32,7 +32,7 @@ const MINUTE_LENGTH = 16;
  * number of refusals.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
-  /** The minute of the last refusal; empty if `take` has found it over, or ahead of a clock that was set back. */
+  /** The minute of the last refusal. Empty after `take` if this minute is over, or ahead of a clock that was set back. */
   let minute = '';
   let singles = 0;
   let pending: TimedEvent<E>[] = [];

@@ -94,7 +94,7 @@ const eventsOf = <T, E>({ listed, summed }: HourlyKind<T, E>, pending: readonly 
   ];
 };
 
-/** Forgets the hour, ten minutes and minute if they are after `at`, because the clock was set back. */
+/** Forgets periods that start after `at`: the clock was set back. */
 const followClock = <T, E>(counter: Counter<T, E>, at: string): void => {
   if (at.slice(0, MINUTE_LENGTH) >= counter.minute) return;
   counter.callers.clear();

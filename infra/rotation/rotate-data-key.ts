@@ -59,7 +59,7 @@ const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string)
   return { secrets, files: await resealFiles(parts, tenant) };
 };
 
-/** Returns whether the error says that a stream of the tenant was deleted, or that its data key was destroyed. */
+/** True if a stream of the tenant was deleted, or its data key destroyed. */
 const isErased = (error: unknown): boolean =>
   error instanceof Refusal ? error.code === 'not_found' : error instanceof LogError && error.kind === 'gone';
 

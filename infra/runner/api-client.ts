@@ -45,7 +45,7 @@ export type RunnerAgent = {
   readonly hasRunnerKey: boolean;
 };
 
-/** `resets_at` is the end of the period of a limit that is used up. The amounts are those of a budget. */
+/** `resets_at` is the time at which a used-up limit is renewed. The amounts are those of a budget. */
 type Problem = {
   readonly code?: RefusalCode;
   readonly detail?: string;
@@ -58,8 +58,8 @@ type Problem = {
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
 
 /**
- * Returns whether the same request can succeed soon. A limit that is used up until `resets_at`, such as that of a day,
- * is for the caller to handle.
+ * Returns whether the same request can succeed soon. The caller handles limits that are used up until `resets_at`, such
+ * as those of a day.
  */
 const isTemporary = ({ status }: Response, { code, resets_at }: Problem): boolean =>
   status >= 500 || (status === 429 && resets_at === undefined) || status === 408 || code === 'idempotency_in_flight';
@@ -233,7 +233,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
     /**
-     * Returns the agent's budget of the present hour. `since` is an earlier hour, by the clock of the service: the later
+     * Returns the agent's budget of the current hour. `since` is an earlier hour by the clock of the service. The later
      * it is, the less the service has to read.
      * @throws Refusal
      */
@@ -247,7 +247,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
-    /** Returns those of these messages of sessions that are settled. @throws Refusal */
+    /** Returns the settled ones of these messages of sessions. @throws Refusal */
     settledMessages: async ({ tenant, agent }: RunnerAgent, ids: readonly string[]): Promise<string[]> => {
       const path = `/tenant/${tenant}/agents/${agent}/settled-messages?event_ids=${ids.join(',')}`;
       return (await json(SettledMessages, 'GET', path)).map(({ event_id }) => event_id);

@@ -8,29 +8,29 @@ import { type RunnerApi, retryTransient } from './api-client.ts';
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 5_000;
 const GROWTH = 1.2;
-/** The delay between reads while the service does not show a decision that has arrived, in milliseconds. */
+/** The delay between reads if a decision has arrived as an event, but the service does not show it yet. */
 const LATE_DELAY_MS = 200;
 
 type Approval = z.output<typeof ApprovalRead>;
 
 /** What an agent asks a person to decide. */
 export type Ask = Pick<z.input<typeof ApprovalRequest>, 'action' | 'detail'> & {
-  /** When nobody can decide any more (RFC 3339). By default, people can decide until the end of the session. */
+  /** The time until which people can decide (RFC 3339). The default is the end of the session. */
   readonly expiresAt?: string;
   /** The text of the message. By default, it is empty. */
   readonly content?: string;
   /**
-   * Identifies the request, at most 200 characters. If a runner asks again with the same key after a restart, with the
-   * same action, detail and expiry, people are not asked twice, and a decision that was made meanwhile is found.
+   * Identifies the request; at most 200 characters. A runner that asks again after a restart, with the same key, action,
+   * detail and expiry, does not ask people twice, and finds a decision that was made in the meantime.
    */
   readonly key?: string;
 };
 
-/** `expired`: nobody has decided in time; `cancelled`: the session ended before. */
+/** `expired`: there was no decision in time. `cancelled`: the session ended before a decision. */
 export type Decision = {
   readonly decision: Exclude<Approval['status'], 'open'>;
   readonly comment: string | null;
-  /** Who has decided; null if nobody has. */
+  /** Null without a decision of a person. */
   readonly decidedBy: { readonly id: string; readonly name: string | null; readonly email: string | null } | null;
 };
 
@@ -53,7 +53,7 @@ type Client = {
   readonly decided?: (message_id: string) => Promise<void>;
 };
 
-/** Returns the function that waits until an approval is to be read again: for `delay`, or until the decision arrives. */
+/** The returned function waits for `delay`, or until the decision arrives; then, the approval must be read again. */
 const waiter = (arrived: Promise<void> | undefined, signal: AbortSignal) => {
   let hasArrived = false;
   const arrival = arrived?.then(() => {
@@ -68,8 +68,8 @@ const waiter = (arrived: Promise<void> | undefined, signal: AbortSignal) => {
 };
 
 /**
- * Asks a person to decide, and waits for the decision. `session` is the path of the session. The approval is read after
- * a second, and then with delays that grow to five seconds; with `decided`, also when the decision arrives.
+ * Asks a person to decide, and waits for the decision. `session` is the path of the session. Reads the approval after a
+ * second, then with delays that grow to five seconds and, with `decided`, when the decision arrives.
  * @throws Refusal, and the AbortError of `stop` when the runner stops: the request stays open
  */
 export const askForApproval = async ({ api, stop, decided }: Client, session: string, ask: Ask): Promise<Decision> => {

@@ -10,13 +10,13 @@ export type NewReservation = z.input<typeof BudgetReserve>;
 export type RunnerReservation = {
   readonly id: string;
   readonly reserved: Reservation;
-  /** Replaces the reserved amount by what was spent, in US dollars. */
+  /** Replaces the reserved amount by the spent one, in US dollars. */
   readonly settle: (amount_usd: number) => Promise<Reservation>;
 };
 
 /**
  * Reserves a part of the budget of this hour.
- * @throws BudgetExceeded if more than the budget would be spent or reserved
+ * @throws BudgetExceeded if the sum of what is spent and reserved would exceed the budget
  */
 export const reserveBudget = async (client: Client, reservation: NewReservation): Promise<RunnerReservation> => {
   const { tenant, agent } = client.agent;

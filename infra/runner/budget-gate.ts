@@ -3,14 +3,13 @@ import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.t
 import type { BudgetRefusal } from './budget-refusal.ts';
 import { isTransient } from './outage-report.ts';
 
-/** How often the service is asked about the budget at most, in milliseconds: if there is one, and if there is none. */
+/** The minimum intervals between requests for the budget: with a limit, without one, and while it is used up. */
 const LIMITED_INTERVAL_MS = 1_000;
 const UNLIMITED_INTERVAL_MS = 30_000;
-/** How often it is asked while the budget is used up. */
 const HELD_INTERVAL_MS = 2_000;
 
 /**
- * The budget of the agent in the present hour, in US dollars. `hour` is its start by the clock of the service.
+ * The budget of the agent in the current hour, in US dollars. `hour` is its start by the clock of the service.
  * `limit_usd` and `left_usd` are null without a limit.
  */
 export type BudgetState = {
@@ -25,10 +24,10 @@ type Gate = {
   readonly ask: (since: string | undefined) => Promise<BudgetState | null>;
   readonly report: (line: string) => void;
   known: BudgetState | null;
-  /** The time from which `known` is too old, in milliseconds. */
+  /** `known` is too old from this time on (Unix milliseconds). */
   askAt: number;
   asking: Promise<BudgetState | null> | null;
-  /** The budget at the last refusal. Until more of it is left, or the hour ends, nothing starts. */
+  /** The budget at the last refusal. No event starts until more of it is left, or the hour ends. */
   refusedAt: BudgetState | null;
   isHolding: boolean;
 };
@@ -36,7 +35,7 @@ type Gate = {
 const HOUR_MS = 3_600_000;
 const endOf = ({ hour }: BudgetState): string => new Date(Date.parse(hour) + HOUR_MS).toISOString();
 
-/** Returns whether nothing may start. `refusedAt` is the budget at the last refusal. */
+/** Returns whether no event may start. `refusedAt` is the budget at the last refusal. */
 const isUsedUp = ({ hour, limit_usd, left_usd }: BudgetState, refusedAt: BudgetState | null): boolean => {
   if (limit_usd === null || left_usd === null) return false;
   if (left_usd <= 0) return true;
@@ -44,7 +43,7 @@ const isUsedUp = ({ hour, limit_usd, left_usd }: BudgetState, refusedAt: BudgetS
 };
 
 /**
- * Asks the service. While it is unavailable, the last answer holds until its hour ends.
+ * Asks the service. While it is unavailable, the last answer stays valid until its hour ends.
  * @throws Refusal unavailable if there was no answer yet
  */
 const refresh = async (gate: Gate): Promise<BudgetState | null> => {
@@ -69,7 +68,7 @@ const askNow = (gate: Gate): Promise<BudgetState | null> => {
   return gate.asking;
 };
 
-/** Returns whether nothing may start now. If the service has never answered, the run itself finds this out. */
+/** Returns whether no event may start now. False if the service has never answered: then the run itself is refused. */
 const isClosed = async (gate: Gate): Promise<boolean> => {
   const state = Date.now() < gate.askAt ? gate.known : await askNow(gate).catch(() => null);
   const isClosedNow = state !== null && isUsedUp(state, gate.refusedAt);
@@ -88,7 +87,7 @@ const say = (gate: Gate, isHolding: boolean): void => {
   );
 };
 
-/** Waits until the budget allows to start work. Returns false if `ending` is aborted first. */
+/** Returns false if `ending` is aborted before the budget allows work. */
 const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): Promise<boolean> => {
   for (;;) {
     const isHeld = await isClosed(gate);
@@ -101,8 +100,8 @@ const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): 
 };
 
 /**
- * Returns whether the budget explains this refusal. It does not if the agent has no budget, or if all of it was left: the
- * handler then asks for more than the whole budget. `before` is the hour in which the handler started.
+ * Returns whether the budget explains this refusal. It does not if the agent has no budget, nor if all of the budget was
+ * left: then the handler asks for more than the whole budget. `before` is the hour in which the handler started.
  */
 const isExplained = (state: BudgetState, refusal: BudgetRefusal, before: string | undefined): boolean => {
   const { isCertain, resets_at } = refusal;
@@ -114,10 +113,10 @@ const isExplained = (state: BudgetState, refusal: BudgetRefusal, before: string 
   return isCertain || left_usd <= 0 || state.refused + state.refused_sessions > 0;
 };
 
-/** Takes note of a refusal. Returns whether the event is to be kept until the budget allows to process it. */
+/** See `BudgetGate`. */
 const noteRefusal = async (gate: Gate, refusal: BudgetRefusal, ending: AbortSignal): Promise<boolean> => {
   const before = gate.known?.hour;
-  // An answer that is on its way may be older than the refusal.
+  // The answer to a request that is already under way may be older than the refusal.
   await gate.asking?.catch(() => {});
   const state = await retryTransient(() => askNow(gate), ending).catch(() => null);
   if (state === null || !isExplained(state, refusal, before)) return false;
@@ -127,21 +126,21 @@ const noteRefusal = async (gate: Gate, refusal: BudgetRefusal, ending: AbortSign
   return true;
 };
 
-/** Knows whether the hourly budget of the agent allows to start work. */
+/** Starts no work while the hourly budget of the agent is used up. */
 export type BudgetGate = {
   /**
-   * Waits until the budget allows to start work, and reports this once. `onWait` is called every few seconds meanwhile.
+   * Waits until the budget allows work. Reports the start and the end of the wait once; calls `onWait` every few seconds.
    * @returns false if `ending` is aborted first
    */
   readonly untilOpen: (ending: AbortSignal, onWait?: () => void) => Promise<boolean>;
-  /** Takes note of a refusal. Returns whether the event is to be kept until the budget allows to process it. */
+  /** Records a refusal. Returns whether to keep the event until the budget allows it. */
   readonly noteRefusal: (refusal: BudgetRefusal, ending: AbortSignal) => Promise<boolean>;
 };
 
 type Options = { readonly api: Pick<RunnerApi, 'budget'>; readonly agent: RunnerAgent; readonly report: (line: string) => void };
 
 /**
- * Creates the gate of an agent. It asks the service at most once a second; without a budget, it only asks now and then.
+ * The gate asks the service at most once a second; without a budget, every 30 seconds.
  */
 export const createBudgetGate = ({ api, agent, report }: Options): BudgetGate => {
   const ask = (since: string | undefined): Promise<BudgetState | null> => api.budget(agent, since);

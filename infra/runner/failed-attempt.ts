@@ -18,7 +18,7 @@ export type Cause = {
 /**
  * Why the processing of an event failed. `reason` is the beginning of a sentence. `delayMs` is the delay in
  * milliseconds before the next attempt; if absent, the delay increases with every attempt. `cause` has the further fields
- * of the report to the service. With `budget`, the budget of the agent may not have allowed the run.
+ * of the report to the service. `budget` is present if the budget of the agent may have prevented the run.
  */
 export type Failure = {
   readonly reason: string;

@@ -50,7 +50,7 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       if (fault !== null) return { reason: `${url} answers with a line that is not a valid result: ${fault}` };
       const delayMs = retryAfterMs(headers.get('retry-after'));
       if (ok) return null;
-      // Unless the body can name the budget, the broker does not wait until it is read.
+      // The acknowledgement waits for the body only if the body can name the budget.
       const output = startOfBody(response.body);
       const budget = status === TOO_MANY_REQUESTS ? budgetRefusalIn(plainText((await output).text)) : undefined;
       return {

@@ -1,9 +1,9 @@
 import type { CloudEvent } from './cloud-event.ts';
 
-/** What a person has written while the handler works. */
+/** A message that a person has written while the handler works. */
 export type LiveMessage = {
   readonly id: string;
-  /** Null if the service can no longer decrypt the text. */
+  /** Null if the service cannot decrypt the text any more. */
   readonly content: string | null;
   readonly created_at: string;
   /** The id of the person. */
@@ -28,7 +28,7 @@ const STOPS: Readonly<Record<string, 'interrupted' | 'cancelled'>> = {
   'annals.session.cancelled': 'cancelled',
 };
 
-/** The reason of the signal of a session: a person has interrupted or cancelled it. */
+/** The reason with which `LiveSession.signal` is aborted. */
 export class SessionStopped extends Error {
   readonly kind: 'interrupted' | 'cancelled';
   constructor(kind: SessionStopped['kind']) {
@@ -38,20 +38,20 @@ export class SessionStopped extends Error {
   }
 }
 
-/** What persons do in a session while a handler works on an event of this session. */
+/** Passes on what persons do in a session while a handler works on an event of this session. */
 export type LiveSession = {
   /** Aborted when a person interrupts or cancels the session; the reason is a SessionStopped. */
   readonly signal: AbortSignal;
   /**
-   * Yields the messages that come after the event of the handler. Ends when a person stops the session.
-   * @throws the AbortError of the runner that stops: the event is processed again when it runs again
+   * Yields the messages after the event of the handler. Ends when a person stops the session.
+   * @throws AbortError when the runner stops; the next runner processes the event again
    */
   readonly messages: () => AsyncGenerator<LiveMessage>;
-  /** Resolves when the decision on this approval arrives. The decision is then no event of its own. */
+  /** Resolves when the decision on this approval arrives. The decision is then not processed as an event of its own. */
   readonly decided: (message_id: string) => Promise<void>;
 };
 
-/** `event` is the id of the event with the decision, once it has arrived. */
+/** `event` is the id of the event with the decision; null until it arrives. */
 type Approval = { readonly arrival: PromiseWithResolvers<void>; isAsked: boolean; event: string | null };
 
 /** An event of a session, and the event before it in this session. */
@@ -65,7 +65,7 @@ type State = {
   /** The events that follow a missing one, by the one before them. */
   readonly early: Map<string | undefined, CloudEvent>;
   readonly queue: CloudEvent[];
-  /** The ids of the events that the handler has taken: they need not be processed again. */
+  /** The ids of the events that the handler has taken, which are not processed again. */
   readonly taken: Set<string>;
   readonly approvals: Map<string, Approval>;
   readonly stop: AbortController;
@@ -90,7 +90,7 @@ const takeDecision = (state: State, approval: Approval): void => {
   approval.arrival.resolve();
 };
 
-/** Stops the handler. What came before the stop and nobody has taken is not to be processed any more. */
+/** Stops the handler. Earlier events that it has not taken count as taken, so that they are not processed any more. */
 const stop = (state: State, kind: SessionStopped['kind']): void => {
   state.queue.length = 0;
   for (const { id } of state.successors) state.taken.add(id);
@@ -113,8 +113,8 @@ const takeInOrder = (state: State, event: CloudEvent): void => {
 };
 
 /**
- * Takes events in the order of the session; those that follow a missing one wait for it. A stop takes effect at once,
- * even if events before it are missing. What is not taken is left to be the next event.
+ * Takes events in the order of the session; an event waits until the one before it has arrived. A stop takes effect at
+ * once, even if events before it are missing. Events that are not taken are processed later, as events of their own.
  */
 const take = (state: State, events: readonly CloudEvent[]): void => {
   const { early, stop: stopping } = state;
@@ -152,14 +152,14 @@ const decided = (state: State, message_id: string): Promise<void> => {
   return approval.arrival.promise;
 };
 
-/** The live session of an event. `close` ends it, and returns what the handler has taken, in the order of the session. */
+/** `close` ends the live session, and returns the events that the handler has taken, in the order of the session. */
 export type OpenedSession = LiveSession & {
   readonly session: string;
   readonly take: (events: readonly CloudEvent[]) => void;
   readonly close: () => readonly Successor[];
 };
 
-/** Opens the session of an event that a handler begins to process. `ending` is aborted when the runner stops. */
+/** `id` is the event that a handler begins to process. `ending` is aborted when the runner stops. */
 export const openLiveSession = (id: string, session: string, ending: AbortSignal): OpenedSession => {
   const state: State = {
     last: id,

@@ -13,7 +13,7 @@ const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
 const RETRY_DELAY_MS = 500;
-/** How often a listener checks whether the connection was renewed, in milliseconds. */
+/** A listener checks this often whether the connection was renewed. */
 const RESUBSCRIBE_INTERVAL_MS = 1_000;
 const LISTEN_TIMEOUT_MS = 1_000;
 
@@ -24,7 +24,7 @@ const LISTEN_TIMEOUT_MS = 1_000;
  */
 const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
-/** Returns the negative acknowledgement after which the server delivers the message again when this delay is over. */
+/** After this negative acknowledgement, the server waits for the delay and then delivers the message again. */
 export const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
 
 /** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
@@ -110,7 +110,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     keepOpen: (): void => void connection.get().catch(() => {}),
     /**
      * Listens to messages of a subject as they are published, until the returned function is called. Resolves when the
-     * server knows it, or after a second. What is published while there is no connection is missed.
+     * server has confirmed the subscription, or after a second. Misses what is published while the connection is down.
      */
     listen: async (subject: string, onMessage: (message: Msg) => void): Promise<() => void> => {
       let current: { readonly nats: NatsConnection; readonly subscription: Subscription } | null = null;
@@ -134,8 +134,8 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     /** Restarts the server's acknowledgement timeout for a message that is still being processed. */
     reportProgress: (message: Msg): void => send(message, '+WPI'),
     /**
-     * Tells the server not to deliver a message again before `delayMs` milliseconds are over, although this runner keeps
-     * it. It can still process and acknowledge it; `reportProgress` then sets the timeout back.
+     * Asks the server to deliver the message again only after `delayMs` milliseconds. This runner keeps the message and
+     * can still process and acknowledge it; `reportProgress` restores the normal timeout.
      */
     postpone: (message: Msg, delayMs: number): void => send(message, negativeAck(delayMs)),
     close: connection.close,

@@ -21,11 +21,11 @@ type Options = {
 type Opened = {
   readonly open: (ending: AbortSignal) => MessageConsumer;
   readonly processed: ProcessedIds;
-  /** Returns a handler that gets the live session of each event of a session. */
+  /** The returned handler gets the live session of each event of a session. */
   readonly steered: (handler: EventHandler) => EventHandler;
 };
 
-/** Yields an event and those after it that a handler has taken without a gap, which are removed from `taken`. */
+/** Yields `first` and the taken events that follow it without a gap. Removes them from `taken`. */
 const chainFrom = function* (taken: Map<string, string>, first: string): Generator<string> {
   for (let id: string | undefined = first; id !== undefined; ) {
     yield id;
@@ -36,13 +36,13 @@ const chainFrom = function* (taken: Map<string, string>, first: string): Generat
 };
 
 /**
- * Opens the ids of the processed events of an agent, and returns them with the function that opens its messages. The
- * messages of each session are handed out in their order, or given to the handler that works on the session.
+ * Opens the ids of the processed events of an agent, and the function that opens its messages. The messages of each
+ * session are handed out in their order, or passed to the handler that works on the session.
  */
 export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): Opened => {
   const known = openProcessedIds(join(dir, `${agent.agent}.ledger`));
   const findSettled = (ids: readonly string[]): Promise<readonly string[]> => api.settledMessages(agent, ids);
-  /** The events that handlers have taken besides their own, by the event before each. */
+  /** Events that handlers have taken besides their own. The key is the event before. */
   const taken = new Map<string, string>();
   /** The events of sessions on which handlers work. */
   const working = new Set<string>();
@@ -66,7 +66,7 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     opened = { ...keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs }), ending };
     return opened;
   };
-  /** Runs the handler. If a stop already waits, the event is settled without a run; the stop is an event of its own. */
+  /** Runs the handler. If a stop already waits, settles the event without a run; the stop is then the next event. */
   const run = async (received: ReceivedEvent, source: NonNullable<typeof opened>, handler: EventHandler): Promise<Failure | null> => {
     const { id, session = '' } = received.event;
     const live = await sessions.open({ id, session }, source);

@@ -28,7 +28,7 @@ export type ReceivedEvent = {
   readonly attempt: number;
   /** Publishes the result of a benchmark task. Only for events of benchmark runs. */
   readonly publishResult: PublishResult;
-  /** Only for an event of a session: what persons do in the session meanwhile. */
+  /** Present only for an event of a session. */
   readonly live?: LiveSession;
 };
 
@@ -45,7 +45,6 @@ export type ReceiverOptions = {
    */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
-  /** Knows whether the hourly budget of the agent allows to start work. */
   readonly budget: BudgetGate;
   /** Sends a report to the service for each failed run. */
   readonly reporter: AttemptReporter;
@@ -161,7 +160,7 @@ const aborted = (signal: AbortSignal): Promise<null> =>
 /** The number of runs of the handler that may still start, and whether one has failed. */
 type Budget = { left: number; hasFailed: boolean };
 
-/** Waits for the next message, and before that for the budget: so a spent budget costs no message an attempt. */
+/** Waits for the budget before it takes a message, so that a used-up budget costs no message an attempt. */
 const nextMessage = async ({ budget, messages }: Receiver, stop: AbortSignal): Promise<Msg | null> =>
   (await budget.untilOpen(stop, messages.keepOpen)) && !stop.aborted ? messages.pull() : null;
 

@@ -15,7 +15,7 @@ export type CommandRun = {
   readonly timeoutMs?: number | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
   readonly kill: AbortSignal;
-  /** When this signal is aborted, the command is ended as when the time limit is exceeded. */
+  /** When this signal is aborted, the command ends in the same way as when it exceeds the time limit. */
   readonly end?: AbortSignal | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGKILL. */
   readonly force: AbortSignal;
@@ -32,8 +32,8 @@ const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$";
 exec /bin/sh -c "$1" 3<&-`;
 
 /**
- * Ends a command after `timeoutMs`, or when `end` is aborted. `close` ends this, and returns whether the command had
- * exceeded the time.
+ * Ends a command after `timeoutMs`, or when `end` is aborted. `close` removes these limits, and returns whether the
+ * command had exceeded the time.
  */
 const startLimits = ({ timeoutMs, end }: Pick<CommandRun, 'timeoutMs' | 'end'>, terminate: () => void, forceEnd: () => void) => {
   let isOver = false;

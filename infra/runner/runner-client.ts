@@ -84,7 +84,7 @@ export type RunnerEvent = {
   readonly redeliveryof?: string;
   /** The W3C trace context of the request with which the delivery arrived. */
   readonly traceparent?: string;
-  /** Of an event of a session: the session, the person who caused the event, and the event that comes before it. */
+  /** For an event of a session: its session, the person who caused it, and the event before it. */
   readonly session?: string;
   readonly user?: string;
   readonly previous?: string;
@@ -121,10 +121,10 @@ export type ConnectOptions = {
 export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs?: number };
 
 /**
- * Processes an event. If it throws, the event is delivered again after an increasing delay, at most ten times; after
- * BudgetExceeded, it is processed again as soon as the budget allows, which is not one of these attempts. If the runner
- * ends just after the effect of the handler, the event is processed twice; so a handler should recognise by `id`
- * an event that it has already processed.
+ * Processes an event. If it throws, the event is delivered again after an increasing delay, at most ten times. After
+ * BudgetExceeded, the event is processed again as soon as the budget allows it, and this does not count as an attempt.
+ * If the runner ends just after the effect of the handler, the event is processed twice, so a handler should recognise
+ * by `id` an event that it has already processed.
  */
 export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
 
@@ -144,10 +144,10 @@ export type HandlerContext = {
    */
   readonly reportResult: (result: TaskResult) => Promise<void>;
   /**
-   * Only for an event of a session (`annals.session.…`): the session. What a person writes meanwhile reaches the handler
-   * by `session.messages()`; what it has taken from there, and the decisions for which `session.approve` has waited, count
-   * as processed when it returns. If a person interrupts or cancels the session, `session.signal` is aborted, and the
-   * event counts as processed even if the handler throws, as do the messages before the stop.
+   * The session; present only for an event of a session (`annals.session.…`). `session.messages()` yields what a person
+   * writes while the handler works. Messages that the handler has taken, and decisions for which `session.approve` has
+   * waited, count as processed when the handler returns. If a person interrupts or cancels the session, `session.signal`
+   * is aborted. The event and the messages before the stop then count as processed, even if the handler throws.
    */
   readonly session?: LiveRunnerSession;
 };

@@ -35,7 +35,7 @@ export type RunnerSession = {
   readonly wait: (content: string) => Promise<Message>;
   /**
    * Asks a person to decide whether the agent may do something, and waits for the decision.
-   * @throws Refusal, an AbortError when the runner stops, and a SessionStopped when a person stops the session meanwhile
+   * @throws Refusal, an AbortError when the runner stops, and a SessionStopped when a person stops the session
    */
   readonly approve: (ask: Ask) => Promise<Decision>;
   readonly attach: (file: NewAttachment) => Promise<Attachment>;
@@ -64,8 +64,8 @@ const formOf = ({ filename, bytes }: NewAttachment): FormData => {
 
 /**
  * Adds a text to the memory of the agent.
- * @throws Refusal conflict if the memory is full; rate_limited if the limit of the day is used up: `extra.members` has
- *   `resets_at`
+ * @throws Refusal conflict if the memory is full, rate_limited (with `extra.members.resets_at`) if the limit of the day
+ *   is used up
  */
 export const remember = (client: Client, text: string, options: EntryOptions = {}): Promise<Entry> => {
   const { tenant, agent } = client.agent;
@@ -74,7 +74,7 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
 
 const pathOf = ({ agent }: Client, id: string): string => `/tenant/${agent.tenant}/sessions/${id}`;
 
-/** The methods of a session, whoever has started it. */
+/** The methods that all sessions have, no matter who has started them. */
 const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> => {
   const post = poster(client);
   const path = pathOf(client, id);
@@ -109,7 +109,6 @@ export type LiveRunnerSession = Omit<RunnerSession, 'started'> &
     readonly file: (file: Pick<LiveFile, 'sha256'>) => AsyncGenerator<Uint8Array>;
   };
 
-/** Opens the session of an event. */
 export const liveSession = (client: Client, id: string, { signal, messages, decided }: LiveSession): LiveRunnerSession => ({
   ...sessionOf(client, id),
   signal,

@@ -7,34 +7,34 @@ import type { ProcessedIds } from './processed-ids.ts';
 import { endWaiting, giveBackAck, keepWaiting, postponeWaiting, type WaitingMessage, waitingMessage } from './waiting-message.ts';
 
 const ASK_INTERVAL_MS = 1_000;
-/** The service is asked about this many messages at a time. */
+/** For one request to the service. */
 const MAX_ASKED = 100;
-/** When the runner ends, it waits at most this many milliseconds until the broker has its waiting messages back. */
+/** A runner that ends waits at most this long until the broker has confirmed the messages that it gives back. */
 const GIVE_BACK_TIMEOUT_MS = 3_000;
 
 export type OrderOptions = {
   readonly processed: ProcessedIds;
   /** Whether a handler of this runner has the message. */
   readonly isProcessing: (id: string) => boolean;
-  /** Returns those of these messages that are settled, whichever runner has processed them. @throws Refusal */
+  /** Returns the settled ones of these messages, no matter which runner has processed them. @throws Refusal */
   readonly findSettled: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly report: (line: string) => void;
-  /** How often the runner reports progress to the broker about messages that wait, in milliseconds. */
+  /** The interval of progress reports to the broker about messages that wait, in milliseconds. */
   readonly progressMs?: number | undefined;
 };
 
 type Order = OrderOptions & {
   readonly messages: MessageConsumer;
-  /** Messages of other runners that are settled. */
+  /** Settled messages that another runner had. */
   readonly settled: Set<string>;
   /** In the order of their arrival. */
   held: WaitingMessage[];
   readonly ackWaitMs: number;
   readonly waiters: PromiseWithResolvers<Msg | null>[];
-  /** The number of requests to the broker for a message. */
+  /** The number of open requests to the broker for a message. */
   pulls: number;
   isAsking: boolean;
-  /** How many of the unknown messages the service was asked about since the first one. */
+  /** The number of unknown messages about which the service was asked since it was asked about the first one. */
   asked: number;
   hasReported: boolean;
 };
@@ -57,8 +57,8 @@ const handOut = (order: Order): void => {
 };
 
 /**
- * Gives a message back that could be processed at once, but for which no worker waits any more: the worker that asked for
- * it has got one that was held. Another runner may be free.
+ * Gives a message back that is ready, but for which no worker waits any more: the worker for which it was requested has
+ * got a held message instead. Another runner may be free.
  */
 const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
   const index = order.held.indexOf(held);
@@ -67,7 +67,7 @@ const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
   void order.messages.settle(held.message, '-NAK').catch(() => {});
 };
 
-/** Adds a message. If the broker has delivered it again while it waits, the new one takes the place of the old one. */
+/** Adds a message. If the broker delivers a waiting message again, the new copy replaces the old one. */
 const hold = (order: Order, message: Msg): void => {
   const held = waitingMessage(message);
   const known = held.id === null ? -1 : order.held.findIndex(({ id }) => id === held.id);
@@ -91,7 +91,7 @@ const pullOne = async (order: Order): Promise<void> => {
   requestMessages(order);
 };
 
-/** Keeps one request to the broker for each worker that waits, also while messages are held. */
+/** Keeps one request to the broker open for each waiting worker, even while messages are held. */
 const requestMessages = (order: Order): void => {
   while (order.pulls < order.waiters.length) {
     order.pulls++;
@@ -107,7 +107,7 @@ const pull = (order: Order): Promise<Msg | null> => {
   return waiter.promise;
 };
 
-/** Returns the next messages to ask about: others wait for them, and this runner neither has nor has processed them. */
+/** Returns the next messages to ask about: other messages wait for them, and this runner does not know them. */
 const nextUnknown = (order: Order): readonly string[] => {
   const here = new Set(order.held.map(({ id }) => id));
   const missing = order.held.filter((held) => !isReady(order, held)).map(({ previous }) => previous!);
@@ -117,7 +117,6 @@ const nextUnknown = (order: Order): readonly string[] => {
   return unknown.slice(from, order.asked);
 };
 
-/** Asks the service whether messages that this runner does not have are settled. */
 const ask = async (order: Order): Promise<void> => {
   handOut(order);
   if (order.isAsking) return;
@@ -144,14 +143,15 @@ const giveBack = async ({ messages, held, ackWaitMs }: Order): Promise<void> => 
 };
 
 /**
- * A consumer that keeps the order of each session. `recheck` is to be called when a message has been processed. `waiting`
- * returns the messages that no handler has yet.
+ * A consumer that keeps the order of each session. Call `recheck` after each processed message. `waiting` returns the
+ * messages that no handler has yet.
  */
 export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void; readonly waiting: () => readonly Msg[] };
 
 /**
  * Returns a consumer that hands out a message of a session only when the one before it in this session is settled.
- * Until then, the message waits in memory, and the broker is told that it is being processed. Other messages overtake it.
+ * Until then, the message waits in memory, and progress reports prevent the broker from delivering it again. Other
+ * messages overtake it.
  */
 export const keepSessionOrder = (messages: MessageConsumer, options: OrderOptions): OrderedConsumer => {
   const { progressMs = ACK_WAIT_MS / 2 } = options;

@@ -3,7 +3,7 @@ import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts
 import { attemptsOf, parseEvent } from './cloud-event.ts';
 import { type MessageConsumer, negativeAck } from './message-consumer.ts';
 
-/** From the attempt after this one on, a message that waits is postponed. */
+/** A waiting message is postponed only after this number of attempts. */
 const PROMPT_ATTEMPTS = MAX_DELIVERY_ATTEMPTS / 2;
 const POSTPONEMENT_FACTOR = 4;
 const GIVE_BACK_DELAY_MS = 1_000;
@@ -12,9 +12,9 @@ const GIVE_BACK_DELAY_MS = 1_000;
 export type WaitingMessage = {
   readonly message: Msg;
   readonly id: string | null;
-  /** The message of its session that must be settled before; null if there is none. */
+  /** The id of the event of its session that must be settled first; null if there is none. */
   readonly previous: string | null;
-  /** The time at which it is to be postponed anew, in milliseconds; 0 if it has not been postponed. */
+  /** The time of the next postponement (Unix milliseconds); 0 before the first one. */
   postponeAt: number;
 };
 
@@ -24,9 +24,9 @@ export const waitingMessage = (message: Msg): WaitingMessage => {
 };
 
 /**
- * Returns for how long the broker is to keep a message that waits, in milliseconds, if this runner dies; null for the
- * acknowledgement timeout. Each such death uses one attempt of the message. So in the sixth to ninth attempt, the time is
- * 4, 16, 64 and 256 times the timeout: a runner that dies again and again cannot soon use up the attempts of a message
+ * If this runner dies, the broker delivers a waiting message again after the returned delay, in milliseconds; null means
+ * the acknowledgement timeout. Each such death uses one attempt. In the sixth to ninth attempt, the delay is 4, 16, 64
+ * and 256 times the timeout, so that a runner that dies again and again does not soon use up the attempts of a message
  * that no handler has had. After the last attempt, the message is given up, so that its session can go on.
  */
 export const postponement = (message: Msg, ackWaitMs: number): number | null => {
@@ -37,7 +37,7 @@ export const postponement = (message: Msg, ackWaitMs: number): number | null => 
 
 type Broker = Pick<MessageConsumer, 'reportProgress' | 'postpone'>;
 
-/** Postpones a message, if its attempts require it, and it is time to do so. */
+/** Does nothing if `postponement` is null, or before `postponeAt`. */
 export const postponeWaiting = ({ postpone }: Broker, waiting: WaitingMessage, ackWaitMs: number): void => {
   const delayMs = postponement(waiting.message, ackWaitMs);
   if (delayMs === null || Date.now() < waiting.postponeAt) return;
@@ -45,16 +45,18 @@ export const postponeWaiting = ({ postpone }: Broker, waiting: WaitingMessage, a
   postpone(waiting.message, delayMs);
 };
 
-/** Tells the broker that a message still waits. Called at least twice in each acknowledgement timeout. */
+/**
+ * Prevents the broker from delivering a waiting message again. Call this at least twice in each acknowledgement timeout.
+ */
 export const keepWaiting = (broker: Broker, waiting: WaitingMessage, ackWaitMs: number): void =>
   postponement(waiting.message, ackWaitMs) === null ? broker.reportProgress(waiting.message) : postponeWaiting(broker, waiting, ackWaitMs);
 
-/** Tells the broker that a message no longer waits, because a handler gets it now. */
+/** Call this before a handler gets the message: it restores the acknowledgement timeout of a postponed message. */
 export const endWaiting = (broker: Broker, { message, postponeAt }: WaitingMessage): Msg => {
   if (postponeAt > 0) broker.reportProgress(message);
   return message;
 };
 
-/** Returns the acknowledgement with which a runner that ends gives a message that waits back to the broker. */
+/** A runner that ends gives a waiting message back to the broker with this acknowledgement. */
 export const giveBackAck = ({ message }: WaitingMessage, ackWaitMs: number): string =>
   negativeAck(postponement(message, ackWaitMs) ?? GIVE_BACK_DELAY_MS);

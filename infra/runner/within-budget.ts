@@ -1,7 +1,7 @@
 import type { BudgetGate } from './budget-gate.ts';
 import type { Failure } from './failed-attempt.ts';
 
-/** The failure of an event that waited for the budget when the runner was stopped. Its handler has had no effect. */
+/** The event waited for the budget when the runner was stopped. Its handler has had no effect. */
 export const GIVEN_BACK: Failure = {
   reason: 'the hourly budget of the agent was used up until the runner was stopped',
   cause: { outcome: 'released' },

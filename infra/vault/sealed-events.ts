@@ -88,7 +88,7 @@ const open = (event: Recorded, { key }: ContentKey): Recorded => {
   }
 };
 
-/** Throws the error of loading a key as one about the event. @throws ContentUnreadable, or the error itself */
+/** Converts an error of loading a key. @throws ContentUnreadable, or the error itself */
 export const throwAsUnreadable = (event: Recorded, error: unknown): never => {
   if (error instanceof LogError && error.kind === 'gone') throw new ContentUnreadable('erased', event, error);
   if (error instanceof UnknownKey || error instanceof Refusal) throw new ContentUnreadable('key', event, error);

@@ -13,7 +13,7 @@ export const isSessionEvent = (event: Recorded): event is Recorded<SessionEvent>
 /** An encrypted text in an event, and where it is stored. */
 type SealedIn = { readonly location: SecretLocation; readonly sealed: string };
 
-/** Returns the encrypted text of the message, or of the comment, in an event; null if there is none. */
+/** Returns the encrypted message or comment of an event; null if there is none. */
 const sealedIn = (event: Recorded<SessionEvent>): SealedIn | null => {
   const { tenant, id } = event;
   if (event.type === 'ApprovalDecided') {
@@ -33,13 +33,13 @@ const openText = (event: Recorded<SessionEvent>, key: Uint8Array, { location, se
 };
 
 /**
- * Returns an event of a session without its text, which cannot be decrypted. So the runner still gets the event, and the
- * later events of the session, which follow it.
+ * For an event whose text cannot be decrypted: the runner still gets it, and so the later events of the session, which
+ * wait for it.
  */
 export const withoutText = (event: Recorded<SessionEvent>): OpenedSessionEvent => ({ ...event, content: null });
 
 /**
- * Returns an event of a session with the text of its message, or of its comment, decrypted.
+ * Decrypts the message or the comment of an event.
  * @throws ContentUnreadable
  * @throws LogError unavailable
  */

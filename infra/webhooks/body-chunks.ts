@@ -84,13 +84,13 @@ export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: Larg
   }
 };
 
-/** A stored body has lost a chunk, or its chunks are not those that were delivered. */
+/** A stored body lacks a chunk, or its chunks are not those that were delivered. */
 export class BodyIncomplete extends Error {}
 
 export type ChunkSource = { readonly log: Log; readonly vault: Pick<SealedEvents, 'openEvent'> };
 
 /**
- * Yields the chunks of a body. Before the last chunk is yielded, the size and the digest of the whole body are checked.
+ * Yields the chunks of a body. Checks the size and the digest of the whole body before it yields the last chunk.
  * @throws BodyIncomplete if a chunk is missing or if the size or the digest is wrong, ContentUnreadable, Refusal unavailable
  */
 export async function* readChunks({ log, vault }: ChunkSource, tenant: string, id: string, facts: DeliveryFacts): BodyChunks {

@@ -30,9 +30,9 @@ export type DeliveryPreviews = {
 };
 
 /**
- * Creates the reader of previews. The payloads are only in the log, encrypted, so that the erasure of a tenant removes
- * them: no read model has previews. They are read once and then kept in memory, because a body never changes, except
- * that of a blocked delivery, when it is released.
+ * Creates the reader of previews. Only the log contains the payloads, encrypted, so that the erasure of a tenant removes
+ * them; no read model has previews. They are cached, because a body never changes, except that of a blocked delivery at
+ * its release.
  */
 export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => performance.now() }: PreviewDeps): DeliveryPreviews => {
   const known = createLruMap<string, readonly PreviewField[]>({ capacity: CAPACITY });

@@ -14,12 +14,12 @@ type GuardrailDeps = {
   readonly hasHeld: GuardrailPort['hasHeld'];
 };
 
-/** After a failure, no look-up of held deliveries is made for this time (milliseconds). */
+/** After a failure, held deliveries are not looked up for this time. */
 const HELD_PAUSE_MS = 5_000;
 
 /**
- * Returns a look-up of held deliveries that has a deadline. After a failure, it says for some seconds that none waits, so
- * that a read model that does not answer delays only one delivery.
+ * Limits the time of a look-up of held deliveries. For some seconds after a failure, the look-up returns false, so that a
+ * read model that does not answer delays only one delivery.
  */
 const boundedHeldLookup = (hasHeld: GuardrailPort['hasHeld'], logger: Pick<Logger, 'warn'>): GuardrailPort['hasHeld'] => {
   let pausedUntil = 0;

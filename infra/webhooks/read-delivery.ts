@@ -11,7 +11,7 @@ import { BodyIncomplete, type ChunkSource, readChunks } from './body-chunks.ts';
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
 /**
- * Returns the reason why a body cannot be read, and logs it, unless the reason is that the tenant was erased.
+ * Returns the reason why a body cannot be read. Logs it unless the tenant was erased.
  * @throws any other error
  */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
@@ -29,16 +29,15 @@ async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyCh
   }
 }
 
-/** Returns the ids of the agents to which the delivery was sent, in order. */
+/** In the order in which they got the delivery. */
 const agentsOf = (first: Recorded, later: readonly Recorded<DeliveryEvent>[]): string[] => [
   ...(isAccepted(first.type) ? [factsOf(first).agent_id] : []),
   ...later.flatMap(({ type, data }) => (type === 'DeliveryRequeued' || type === 'DeliveryReleased' ? [data.agent_id] : [])),
 ];
 
 /**
- * Creates the function that reads a delivery from the log. Its body is that of the first event of its stream or, if it
- * was redacted when the delivery was released, the redacted one. If the body is stored in several chunks, each chunk is
- * read only when the caller needs it.
+ * Reads a delivery from the log. The body is that of the first event of the stream or, if its release redacted it, the
+ * redacted one. A chunk of a body with several chunks is read only when the caller needs it.
  */
 export const readDelivery = (source: DeliverySource): ReadDelivery => {
   const { log, vault } = source;

@@ -11,7 +11,7 @@ const fields = {
   session_id: idOf('session'),
   agent_id: idOf('agent'),
   status: z.enum(Approval.APPROVAL_STATUSES).meta({
-    description: '`open` until somebody decides; `expired`: nobody did in time; `cancelled`: the session ended before',
+    description: '`open`: there is no decision yet; `expired`: there was none in time; `cancelled`: the session ended before one',
   }),
   sha256: z.string().meta({
     description:
@@ -19,7 +19,7 @@ const fields = {
     examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
   }),
   expires_at: Timestamp.nullable().meta({
-    description: 'When nobody can decide any more; null: at the end of the session',
+    description: 'The time until which people can decide; null: until the end of the session',
     examples: [null],
   }),
   decided_by_id: idOf('user').nullable().meta({ description: 'The user who has decided' }),

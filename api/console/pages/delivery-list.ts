@@ -69,9 +69,9 @@ const states = (visit: Visit, counts: Outcomes | null) => {
 };
 
 /**
- * Returns the link to the form that sends all deliveries again that match the filters of the page, or releases them if
- * they are blocked. The form's filter `to` is the present time, so that its count does not change while deliveries
- * arrive. Null if no such delivery can be sent: rejected ones have no body, and held ones go on by themselves.
+ * Returns the link to the form that sends again, or releases, all deliveries that match the filters of the page. The
+ * form's filter `to` is the current time, so that its count does not change while deliveries arrive. Returns null if no
+ * such delivery can be sent: rejected ones have no body, and held ones go on by themselves.
  */
 const replayLink = (visit: Visit, filters: Readonly<Record<string, string>>) =>
   filters.outcome === 'rejected' || filters.status === 'held'

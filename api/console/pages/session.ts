@@ -48,7 +48,7 @@ const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Messa
 
 type Shown = { readonly visit: Visit; readonly models: Models; readonly mayAct: boolean; readonly mayRead: boolean };
 
-/** Returns who wrote a message: for a person's message, their name if it is known. */
+/** Returns the name of the person who wrote a message, if it is known; otherwise, the kind of the writer. */
 const writerOf = ({ role, created_by_id }: Message, { session, user_name, user_email }: Detail): string => {
   const isOfStarter = created_by_id !== null && created_by_id === session.created_by_id && session.user_id === null;
   return (isOfStarter ? (user_name ?? user_email) : null) ?? ROLES[role][0];
@@ -57,13 +57,12 @@ const writerOf = ({ role, created_by_id }: Message, { session, user_name, user_e
 const fileLink = ({ filename, sha256 }: Detail['attachments'][number], { visit, mayRead }: Shown): Child =>
   mayRead ? a({ href: `/tenant/${visit.params.tenant_id}/files/${sha256}`, download: filename }, filename) : filename;
 
-/** Renders the files that a message names. */
 const filesOf = ({ attachment_ids }: Message, { attachments }: Detail, shown: Shown): Child => {
   const found = attachments.filter(({ id }) => attachment_ids.includes(id));
   return found.length === 0 ? null : div({ class: 'message-use quiet' }, ...found.map((file) => span(null, fileLink(file, shown))));
 };
 
-/** Renders what the runner has done with a message of a person, as far as it is known. */
+/** Renders the runner's status of a message of a person, if it is known. */
 const statusOf = ({ runner_status }: Message): Child => {
   if (runner_status === 'given_up') return badge('dead', 'given up');
   return runner_status === 'seen' ? span({ class: 'quiet', 'data-runner-status': runner_status }, 'seen by the agent') : null;
@@ -109,7 +108,7 @@ const conversation = (detail: Detail, shown: Shown, { first, next }: Around) =>
             ),
       );
 
-/** A visitor who may not read all of the tenant gets no link to the past, from which some pages would not open. */
+/** Visitors who may not read all of the tenant get no link to the past, because some pages would refuse them there. */
 const agentFacts = ({ session }: Detail, { visit, models }: Shown, at: (rest: string) => string) =>
   facts({
     Agent: a({ href: at(`/agents/${session.agent_id}`) }, session.agent_name ?? 'Open the agent'),
@@ -184,7 +183,7 @@ const steering = (visit: Visit, id: string): readonly Child[] => {
     actionButton(visit, visit.rows.cancelSession, path, 'Cancel the session', {
       icon: 'ban',
       look: 'danger',
-      confirm: 'The runner is told to stop. What it has done so far stays.',
+      confirm: 'The runner gets a request to stop. What it has done so far stays.',
     }),
   ];
 };

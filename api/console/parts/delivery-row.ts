@@ -20,7 +20,7 @@ export type Delivery = ReplyOf<ReturnType<typeof deliveryListOperationsOf>['list
 export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'>): string =>
   outcome === 'accepted' && status === 'done' ? 'acknowledged' : outcome === 'accepted' ? (status ?? outcome) : outcome;
 
-/** Says why the last attempt failed, if it is known that one has failed. */
+/** Returns an empty text if no failed attempt is known. */
 const failureOf = ({ last_failure, outcome, status }: Delivery): string =>
   outcome === 'dead' || (last_failure !== null && status !== 'done') ? ` · ${failureText(last_failure)}` : '';
 

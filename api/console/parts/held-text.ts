@@ -9,6 +9,5 @@ type Held = NonNullable<ReplyOf<Rows['getDelivery']>['held']>;
 
 const REASONS: Readonly<Record<string, string>> = { budget: 'the hourly budget is used up', earlier_held: 'earlier deliveries wait' };
 
-/** Says why something waits, and until when. */
 export const heldText = ({ reason, until }: Held): Child =>
   span(null, REASONS[reason] ?? reason.replaceAll('_', ' '), until === null ? null : [' until ', zoned(until, 'minute')]);

@@ -47,7 +47,7 @@ const LEADER = 8;
 const instance = randomUUID().replaceAll('-', '');
 const half = (at: number): bigint => BigInt(`0x${instance.slice(at, at + 16)}`);
 
-/** Encodes gossip about a cluster with one member, which is in the state `state`: by default, it is the leader. */
+/** Encodes the gossip of a cluster with one member. `state` is the member's state. */
 export const gossipOf = (host: string, port: number, state = LEADER): Buffer =>
   framedMessage(
     messageField(
