@@ -71,22 +71,18 @@ export type RouteServices = Pick<OperationServices, 'deliveries' | 'oauth' | 'pu
     readonly runtime: Runtime;
     readonly changeStreams: ChangeStreams;
     readonly skillCalls: SkillCallPorts;
-    /** The hosts from which files are imported. */
     readonly files: FileHost;
     /** The secrets with which the payment provider signs its webhook calls. */
     readonly paymentSecrets: readonly string[];
-    /** Returns the address of the client; null if it is unknown. */
     readonly address: (c: Context) => string | null;
   };
 
-/** The services that the operations of an area need. */
 export type Needs<Name extends keyof OperationServices> = Pick<OperationServices, Name>;
 
 /** What the API offers for one subject: operations, and routes that are no operations. */
 export type Area = {
   /** The heading in the OpenAPI document. */
   readonly title: string;
-  /** The operations by their ids. */
   readonly operations: (services: OperationServices) => Operations;
   readonly plainRoutes: readonly { readonly paths: PlainPaths; readonly mount: PlainRoutes<RouteServices>['mount'] }[];
 };

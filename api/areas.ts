@@ -62,10 +62,8 @@ type AreaRows = ReturnType<(typeof areas)[number]['operations']>;
 /** The types of all operations, by operation id. The console and clients check their calls against them. */
 export type Rows = Intersection<AreaRows>;
 
-/** The types of all plain routes, by operation id. */
 export type PlainRows = PlainRowsOf<(typeof areas)[number]['plainRoutes'][number]['paths']>;
 
-/** Returns all operations by their operation ids. */
 export const operationsOf = (services: OperationServices): Operations =>
   Object.fromEntries(
     (areas as readonly Area[]).flatMap(({ title, operations }) =>
@@ -75,10 +73,8 @@ export const operationsOf = (services: OperationServices): Operations =>
 
 const plainRoutes = (areas as readonly Area[]).flatMap((area) => area.plainRoutes);
 
-/** The OpenAPI entries of all plain routes. */
 export const plainPaths: PlainPaths = Object.assign({}, ...plainRoutes.map(({ paths }) => paths));
 
-/** Adds all plain routes to the application. */
 export const mountPlainRoutes = (app: Hono, services: RouteServices): void => {
   for (const { mount } of plainRoutes) mount(app, services);
 };

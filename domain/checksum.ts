@@ -14,7 +14,6 @@ export const checksum = (text: string): string => {
   return digits;
 };
 
-/** Returns the text with its checksum appended. */
 export const withChecksum = (text: string): string => text + checksum(text);
 
 /** Returns whether the text ends with the checksum of the characters before it. */

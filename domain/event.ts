@@ -95,10 +95,8 @@ export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${p
  */
 export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 
-/** Returns the position from which a sort key was made. */
 export const positionOfSortKey = (key: string): Position => ({ commit: BigInt(key.slice(0, 20)), prepare: BigInt(key.slice(20)) });
 
-/** Parses a consistency token; returns null if it is malformed. */
 export const parseToken = (token: string): Position | null => {
   const match = /^(\d{1,19}):(\d{1,19})$/.exec(token);
   return match ? { commit: BigInt(match[1]!), prepare: BigInt(match[2]!) } : null;

@@ -14,5 +14,4 @@ export const Usd = z
 /** Converts an amount in USD with at most six decimals to micro-dollars. */
 export const microsOf = (usd: number): number => Math.round(usd * MICROS_PER_USD);
 
-/** Converts micro-dollars to USD. */
 export const usdOf = (micros: number): number => micros / MICROS_PER_USD;

@@ -54,7 +54,6 @@ export type AuditRecord<D = Row> = {
   fields?(data: D): Row;
 };
 
-/** A record for each event of an aggregate, and for no other. */
 export type AuditOf<E extends DomainEvent> = { readonly [T in E['type']]: AuditRecord<Extract<E, { type: T }>['data']> };
 
 /** The text that an audit entry shows in place of a secret, for both the old and the new value. */

@@ -20,7 +20,6 @@ export type PatchOptions = {
   readonly computed?: (row: Row) => Row;
 };
 
-/** A row of the projection that a change reads. */
 export type RowRef = { readonly table: string; readonly key: Key };
 
 /**

@@ -1,7 +1,6 @@
 import type { ListQuery, Query, QueryArgs } from './query.ts';
 import type { Table } from './table.ts';
 
-/** A table of a projection. */
 export type Source<T extends Table = Table> = { readonly projection: string; readonly table: T };
 
 /** The key of a row: a text for each key column. */
@@ -60,7 +59,6 @@ export type Reads = {
    * document of the table. Look-ups in the same turn of the event loop share a query.
    */
   one: <T extends Table>(from: Source<T>, key: KeyOf<T>, doc?: keyof T['docs'] & string) => Promise<Doc | null>;
-  /** Returns one page of a list. */
   page: <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, window: PageWindow) => Promise<Page>;
   rows: <Args extends QueryArgs, Row>(query: Query<Args, Row>, args: Args) => Promise<Row[]>;
   /** Returns the value of a counter column; 0 if the row does not exist. */

@@ -29,7 +29,6 @@ export const agentDoc = async (ctx: Ctx, agent_id: string, doc: keyof typeof tab
   return state.status === 'live' ? { doc: JSON.stringify(schema.parse(state)), revision } : null;
 };
 
-/** The operations that change the settings of an agent. */
 export const agentSettingsOperations = {
   updateAgent: operation({
     method: 'patch',

@@ -134,7 +134,6 @@ const readBetween = async (contexts: readonly Ctx[], { limit, descending, after,
   return { found: between.slice(0, limit), hasMore: between.length > limit };
 };
 
-/** Maps agent ids to the names of the agents' primary models. */
 const modelNames = async (ctx: Ctx, found: readonly Listed[]): Promise<Map<string, string>> => {
   const byTenant = Map.groupBy(found, ({ tenant_id }) => tenant_id);
   const chains = await Promise.all(

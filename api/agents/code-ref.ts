@@ -17,7 +17,6 @@ export const AgentRepoRefs = z
   })
   .meta({ id: 'AgentRepoRefs' });
 
-/** The operations on the git repository of an agent. */
 export const codeRefOperationsOf = (host: CodeHost) => ({
   linkAgentRepo: operation({
     method: 'put',

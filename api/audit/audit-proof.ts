@@ -27,7 +27,6 @@ const InclusionProof = z
   })
   .meta({ id: 'InclusionProof' });
 
-/** The version of the tree whose heads are listed. */
 const HeadVersionQuery = z
   .enum(['1', '2'])
   .default('2')

@@ -75,7 +75,6 @@ export const eventOf = async (ctx: Ctx, event_id: string): Promise<Recorded | nu
   return event && event.meta.tenant === ctx.tenant && !EXCLUDED_CATEGORIES.has(event.category) ? event : null;
 };
 
-/** Returns the events of a stream, starting at a revision. */
 const eventsIn = (ctx: Ctx, stream: string, options: { from: number; limit: number }): Promise<Recorded[]> => {
   const { category, id } = parseStream(stream)!;
   return Array.fromAsync(ctx.history({ category, initial: null, evolve: () => null }, id, options));
@@ -83,7 +82,6 @@ const eventsIn = (ctx: Ctx, stream: string, options: { from: number; limit: numb
 
 const textsIn = (values: readonly unknown[]): string[] => [...new Set(values.filter((value) => typeof value === 'string'))];
 
-/** Returns the ids of the events and the deliveries that caused this event. */
 const namedCauses = ({ meta, category }: Recorded, fields: Fields): { events: string[]; deliveries: string[] } => {
   const { repeats, event_id, deliveries = [], failures = [], reports = [], cause, delivery_id } = fields;
   const messages = [...(deliveries as Fields[]), ...(failures as Fields[])];

@@ -27,7 +27,6 @@ export const createChangeStreams = () => {
   let isOver = false;
   return {
     isClosed: (): boolean => isOver,
-    /** Returns how many streams a caller has. */
     countOf: (caller: string): number => [...streams.values()].filter((one) => one === caller).length,
     add: (stream: EventStream, caller: string): void => void streams.set(stream, caller),
     remove: (stream: EventStream): void => void streams.delete(stream),

@@ -58,7 +58,6 @@ const Query = z.strictObject({
 const typesIn = (types: string | undefined): readonly ItemType[] =>
   types === undefined ? TYPES : [...new Set(types.split(',') as ItemType[])];
 
-/** The projections from which the items of each type come. */
 const PROJECTIONS: Readonly<Record<ItemType, readonly string[]>> = {
   ...MENTION_PROJECTIONS,
   delivery: [deliveries.name],

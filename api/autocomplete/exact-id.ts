@@ -12,7 +12,6 @@ import { hiddenAgents } from '../agents/readable-agents.ts';
 import { eventOf } from '../audit/event-detail.ts';
 import type { Ctx } from '../http/operation.ts';
 
-/** The types of what can be found only by its complete id. */
 export const EXACT_TYPES = ['delivery', 'event', 'request', 'position'] as const;
 type ExactType = 'agent' | 'session' | 'integration' | 'cron_job' | (typeof EXACT_TYPES)[number];
 
@@ -81,7 +80,6 @@ const requestById = async (ctx: Ctx, id: string): Promise<Found | null> => {
   return event ? { id, label: event.type, type: 'request', detail: event.at } : null;
 };
 
-/** Returns the event of the tenant that is at a position. */
 const eventAtPosition = async (ctx: Ctx, id: string): Promise<Found | null> => {
   const wanted = parseToken(id);
   if (!wanted || !(await ctx.may('tenant:audit:read'))) return null;
@@ -93,7 +91,6 @@ const eventAtPosition = async (ctx: Ctx, id: string): Promise<Found | null> => {
 
 type Search = (ctx: Ctx, id: string) => Promise<Found | null>;
 
-/** For each form of an id: the searches for it. */
 const SEARCHES: readonly (readonly [hasForm: (text: string) => boolean, type: ExactType, search: Search])[] = [
   [isId25, 'agent', agentById],
   [isId25, 'session', sessionById],

@@ -15,7 +15,6 @@ import { Flag, listQuery, windowOf } from '../http/paging.ts';
 const BENCHMARKS = '/benchmarks';
 const BENCHMARK = `${BENCHMARKS}/:slug`;
 
-/** The operations on the catalogue of benchmarks. */
 export const benchmarkOperationsOf = (ports: DatasetPorts<Ctx>) => ({
   listBenchmarks: operation({
     method: 'get',

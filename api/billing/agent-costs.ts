@@ -79,7 +79,6 @@ const shown = ({ cost_micros, ...usage }: UsageTotals) => ({ ...usage, cost_usd:
 
 const byCost = (a: { readonly cost_usd: number }, b: { readonly cost_usd: number }): number => b.cost_usd - a.cost_usd;
 
-/** Maps model ids to slugs. */
 const slugsOf = async (ctx: Ctx, ids: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> => {
   const known = [...new Set(ids)].filter((id) => id !== null);
   return new Map(await Promise.all(known.map(async (id): Promise<[string, string]> => [id, (await ctx.load(Model, id)).state.slug])));

@@ -51,7 +51,6 @@ export const periodOf = (at: string, query: { readonly start?: string | undefine
 
 /** Returns the day (YYYY-MM-DD, UTC) of a time. */
 export const dayOf = (at: string): string => at.slice(0, 'YYYY-MM-DD'.length);
-/** Returns the start of a day. */
 export const startOf = (day: string): string => `${day}T00:00:00.000Z`;
 /** Returns the first day that starts at this time or later. */
 export const nextDay = (at: string): string => (startOf(dayOf(at)) === at ? dayOf(at) : addDays(dayOf(at), 1));

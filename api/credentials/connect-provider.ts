@@ -33,7 +33,6 @@ const linkCookie = (publicUrl: string, { id, browser }: StartedLink): string => 
 const DETAILS =
   'The response sets a cookie. Only a browser that has it can finish: the provider sends it back to `/integrations/callback`.';
 
-/** Creates the operations that start to connect an account at a provider. */
 export const connectOperations = (oauth: OAuthClients, publicUrl: string) => {
   const start = connectProvider(oauth);
   const shared = {

@@ -20,7 +20,6 @@ const FILES_OF_RUNS = {
 } as const;
 const MEMORY_TYPES = { text: 'text/plain', jsonl: 'application/jsonl', json: 'application/json', zip: ZIP } as const;
 
-/** A file that a caller may see. */
 type ReadableFile = Pick<AgentFile, 'filename' | 'content_type'>;
 /** A file of an agent. Whoever has `permission` on the agent may read it. */
 type HeldFile = AgentFile & { readonly permission: 'agent:chat:read' | 'agent:read' };

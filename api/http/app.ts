@@ -23,7 +23,6 @@ export type AppOptions = {
   readonly toRefusal: (error: unknown, c: Context) => Refusal;
   /** Called when an authenticated caller is refused with 403. */
   readonly onAccessRefused?: (c: Context, principal: Principal, refusal: Refusal) => void;
-  /** Called for every response. */
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
 };
 
@@ -36,7 +35,6 @@ const DEFAULT_CACHE_CONTROL = 'no-store';
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Returns the HTTP methods for which the router has a handler at this path. */
 const allowedMethods = (app: Hono, path: string): string[] => {
   const known = METHODS.filter((method) =>
     app.router.match(method, path)[0].some(([entry]) => (entry as unknown as [unknown, { path: string }])[1].path !== '/*'),

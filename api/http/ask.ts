@@ -67,7 +67,6 @@ type BodyOf<Row extends Callable> = FieldsOf<NonNullable<Row['body']>>;
 /** The path parameters, query and body fields of an operation in one object, as clients send them. */
 export type Sent<Row extends Callable> = { readonly [Name in Params<Row['path']>]: string } & QueryOf<Row> & BodyOf<Row>;
 
-/** The type of the reply of an operation; null if it has none. */
 export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
   ? [NonNullable<R>] extends [never]
     ? null
@@ -101,7 +100,6 @@ export type Target = {
   readonly hasBody: boolean;
 };
 
-/** Returns the names of the parameters in a path. */
 export const pathFieldsOf = ({ path }: Pick<Target, 'path'>): readonly string[] =>
   [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!);
 

@@ -41,7 +41,6 @@ const HistoryEntry = z
 /** An event of a resource, with the fields that it changed. */
 export type HistoryEntry = z.output<typeof HistoryEntry>;
 
-/** The response body of a history. */
 export const HistoryEntries = z.array(HistoryEntry);
 
 /** The differences between two states of a resource. */

@@ -41,7 +41,6 @@ const permissionText = (permit: Permit): string => {
 const isPaged = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
 const isList = (row: Operation): boolean => isPaged(row) && row.reply instanceof z.ZodArray;
 
-/** Returns the names of the headers that a successful response of the operation has. */
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', 'Idempotent-Replayed', ...(row.location ? (['Location'] as const) : [])];
@@ -49,7 +48,6 @@ const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] =>
   return ['Projection-Position', 'Projection-Lag', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
 };
 
-/** Returns the statuses of the problems of the operation, without those that any request can have. */
 const problemStatusesOf = (row: Operation): number[] => [
   400,
   ...(row.permit === 'none' ? [] : [401, 403, 429]),

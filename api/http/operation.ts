@@ -155,7 +155,6 @@ export const operation = <
 /** A table of operations. The keys are the operation ids in the OpenAPI document. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** Returns the projections from which an operation with this query gets its data. */
 export const projectionsOf = ({ projection, otherProjections = [] }: Operation, query: object): readonly string[] => {
   if (projection === undefined) return [];
   return [projection, ...(typeof otherProjections === 'function' ? otherProjections(query) : otherProjections)];

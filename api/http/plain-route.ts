@@ -33,9 +33,7 @@ export type PlainRoute<Deps, Path extends string = string> = {
   /** Additional parameters, such as headers, in the format of OpenAPI. */
   readonly parameters?: readonly object[];
   readonly requestBody?: object;
-  /** The responses other than problems. */
   readonly responses: Readonly<Record<string, object>>;
-  /** The statuses of the route's problems, without those that any request can have. */
   readonly problems?: readonly number[];
   readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
 };
@@ -115,7 +113,6 @@ export type PlainRoutes<Deps, Paths extends PlainPaths = PlainPaths> = {
   readonly mount: (app: Hono, deps: Deps) => void;
 };
 
-/** The services that the handlers of all these routes need. */
 type DepsOf<Route> = Route extends { readonly handler: (deps: infer Deps) => unknown } ? Deps : never;
 
 export const plainRoutes = <Route extends AnyRoute>(

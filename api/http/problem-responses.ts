@@ -4,7 +4,6 @@ import { EXPLANATIONS } from './problem-types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns the OpenAPI description of a response header. */
 export const responseHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
 const RATE_LIMIT_HEADERS = {
@@ -53,7 +52,6 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   },
 };
 
-/** Additional fields in the examples of problems, by refusal code. */
 const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   slug_taken: { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] },
   forbidden: { permission: 'agent:settings:write' },
@@ -63,7 +61,6 @@ const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   invalid: { errors: [{ pointer: '/name', code: 'invalid_type', message: 'is missing' }] },
 };
 
-/** Returns an example of a problem with this code. */
 export const exampleProblem = (code: RefusalCode) => ({
   type: problemTypeOf(code),
   title: PROBLEMS[code].title,
@@ -98,12 +95,10 @@ export const PROBLEM_RESPONSES: Json = {
   Problem: { description: 'Any other problem', content: contentOf(['method_not_allowed']) },
 };
 
-/** The statuses of the problems that any request can have. */
 const COMMON = [421, 431, 500];
 
 const reference = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
-/** Returns the OpenAPI responses for problems with these statuses. */
 export const problemResponses = (statuses: readonly number[]): Json => ({
   ...Object.fromEntries([...statuses, ...COMMON].map((status) => [status, reference(RESPONSES[status]!.name)])),
   default: reference('Problem'),

@@ -6,7 +6,6 @@ import type { RefusalCode } from '../../domain/refusal.ts';
  */
 type Explanation = { readonly when: string; readonly why: string; readonly what_to_do: string; readonly detail: string };
 
-/** The explanations of the problem types, by refusal code. */
 export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
   malformed: {
     when: 'The request is not valid HTTP or JSON, or a header has no valid value.',

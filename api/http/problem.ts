@@ -41,7 +41,6 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
 /** Returns the path of a problem type: the refusal code, with hyphens, below /problems/. */
 export const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
-/** Returns the problem type with this URL path; null if there is none. */
 export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: RefusalCode }) | null => {
   const [code, kind] = (Object.entries(PROBLEMS) as [RefusalCode, ProblemKind][]).find(([code]) => problemTypeOf(code) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;

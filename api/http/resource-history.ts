@@ -26,12 +26,10 @@ export type EntryMap<S> = { readonly of: (state: S) => ById<unknown>; readonly s
 /** What a history shows instead of the old and the new value of a secret. */
 export const HIDDEN = '***';
 
-/** A kind of resource whose history can be read. */
 export type HistorySubject<S, E extends DomainEvent> = {
   readonly aggregate: Aggregate<S, E>;
   /** The path of the resource. Its last parameter is the id. */
   readonly path: string;
-  /** The permission to read the resource. */
   readonly permit: Permit;
   /** The name of the resource in texts, such as `agent`. */
   readonly noun: string;
@@ -256,7 +254,6 @@ const HistoryQuery = listQuery({}).omit({ sort: true });
 type HistoryOperation<Path extends string> = TypedOperation<`${Path}/history`, typeof HistoryQuery, undefined, typeof HistoryEntries>;
 type DiffOperation<Path extends string> = TypedOperation<`${Path}/diff`, typeof DiffQuery, undefined, typeof ResourceDiff>;
 
-/** The two operations that read the history of a resource, by operation id. */
 type HistoryOperations<Name extends string, Path extends string> = { readonly [Id in `read${Name}History`]: HistoryOperation<Path> } & {
   readonly [Id in `diff${Name}`]: DiffOperation<Path>;
 };

@@ -43,7 +43,6 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
-/** The properties of an operation on which the response to a mutation depends. */
 export type MutationRow = Pick<Operation, 'noETag' | 'reply' | 'location' | 'status' | 'headers'>;
 
 /** Creates the response to a mutation. Its body shows the state after the mutation. */

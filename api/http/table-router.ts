@@ -10,7 +10,6 @@ const EVERY_PATH = '/*';
 
 const isParameter = (segment: string): boolean => segment.startsWith(':');
 
-/** Returns the segments of a path, each with the part of the path before it. */
 const placesOf = (path: string): { readonly before: string; readonly segment: string }[] =>
   path.split('/').map((segment, index, all) => ({ before: all.slice(0, index).join('/'), segment }));
 

@@ -18,7 +18,6 @@ const unknownFieldMessage = (name: string, { root, fixedFields = {} }: Origin, d
   return depth === 0 && Object.hasOwn(fixedFields, name) ? 'cannot be changed' : 'is not a field of this request';
 };
 
-/** Converts the issues of a zod error to field errors. */
 const fieldErrorsOf = (error: z.core.$ZodError, origin: Origin): FieldError[] =>
   error.issues.flatMap((issue) => {
     const { root = '' } = origin;

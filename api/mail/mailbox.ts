@@ -53,7 +53,6 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
 const NO_MESSAGES: MailboxCounts = { message_count: 0, last_message_at: null };
 const lastKnownCounts = staleIfError<MailboxCounts>(NO_MESSAGES);
 
-/** The operations on mailboxes. */
 export const mailboxOperationsOf = (settings: MailSettings) => ({
   healMailboxes: operation({
     method: 'post',

@@ -68,7 +68,6 @@ const MailRead = z
 type StoredRow = z.output<typeof AgentAttachmentRow>;
 type ShownMessage = Message & { readonly attachments: readonly StoredRow[] };
 
-/** Maps message ids to the attachments of the messages, as the read model has them. */
 const attachmentsOf = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, StoredRow[]>> => {
   const found = ids.length === 0 ? [] : await attachmentsOfMessages(ctx.reads, ctx.tenant, ids);
   return Map.groupBy(found, ({ message_id }) => message_id);
@@ -100,7 +99,6 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
   if (end) await ctx.reads.passed(messages.name, end);
 };
 
-/** The operations on the messages of agents. */
 export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDelivery) => ({
   sendMail: operation({
     method: 'post',

@@ -22,7 +22,6 @@ import { parseOrRefuse } from '../http/validation.ts';
 
 type Deps = UploadDeps & {
   readonly unpack: MemoryPorts['unpack'];
-  /** The hosts from which files are imported. */
   readonly files: MemoryPorts['host'];
   readonly runtime: Runtime;
 };

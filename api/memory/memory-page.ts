@@ -122,7 +122,6 @@ export const memoryPage = async (
   return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next), count: taken.length };
 };
 
-/** Returns the import that has added the entry with this id; null if there is none. */
 export const importOf = async (ctx: Ctx, agent_id: string, entry_id: string): Promise<ImportedFile | null> => {
   const file = await importOfEntry(ctx.reads, { tenant_id: ctx.tenant, agent_id, ...importIdRange(entry_id) });
   const entries = (file?.segments ?? []).reduce((sum, segment) => sum + segment.entries, 0);

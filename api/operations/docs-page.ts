@@ -29,7 +29,6 @@ export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json(
 /** The policy that lets the page load resources only from this service, and send requests only to it. */
 export const CONTENT_SECURITY_POLICY = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The HTML page with the API reference. */
 export const PAGE = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Annals API</title></head>

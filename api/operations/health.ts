@@ -27,7 +27,6 @@ export const HealthReport = z
 /** Checks all parts of the platform. It never throws: a part that cannot be checked is reported as down. */
 export type ReadHealth = () => Promise<z.output<typeof HealthReport>>;
 
-/** Creates the operation that reports the health of the platform. */
 export const healthOperations = (read: ReadHealth) => ({
   readHealth: operation({
     method: 'get',

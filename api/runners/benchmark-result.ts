@@ -29,7 +29,6 @@ export const benchmarkRunSchema = {
   },
 };
 
-/** Returns an example of the body of a message with a benchmark run. */
 export const benchmarkRunExample = (run_id: string) => ({
   ...{ run_id, benchmark: 'sums', harness: 'shell', evaluator_strategy: 'exact_match', evaluator_config: {} },
   ...{ trajectory_builder: 'prefix_merging', expires_at: '2026-01-02T12:00:00.000Z' },

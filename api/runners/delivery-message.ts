@@ -159,7 +159,6 @@ const exampleOrigin = ({ name }: Origin, origin: string, delivery: string): Reco
   return { ...shared, ...cron, providerid: OCCURRENCE, contenttrust: 'trusted', data: { report: 'weekly' } };
 };
 
-/** Returns an example of a message. Its ids are invented. */
 const exampleOf = (row: RunnerMessageType, publicUrl: string) => {
   const idOf = (name: string): string => `c${name.padEnd(24, '0')}`;
   const [tenant, agent, delivery] = [idOf('tenant'), idOf('agent'), idOf('delivery')];

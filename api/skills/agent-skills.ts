@@ -77,7 +77,6 @@ const listPermissions = async (ctx: Ctx, { agent_id, ...window }: AgentWindow) =
   return { body: JSON.stringify(z.array(AgentSkillPermissionRead).parse(items)), next, position };
 };
 
-/** The operations on the skills of agents, and on the permissions of agents on skills. */
 export const agentSkillOperations = {
   listAgentSkills: operation({
     method: 'get',

@@ -61,7 +61,6 @@ const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, las
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 
-/** Returns the tenant's state, and how many members and agents it has. */
 const stateWithCounts = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
   ...state,
   member_count: Object.keys(state.members).length,

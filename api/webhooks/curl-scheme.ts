@@ -22,7 +22,6 @@ export type CurlScheme = {
   readonly id?: string;
   /** The header with the event name; absent if the name is in the body. */
   readonly event?: string;
-  /** The header with the time of signing. */
   readonly time?: string;
   /** The field of the body with the time of signing, in milliseconds. */
   readonly bodyTime?: string;

@@ -70,7 +70,6 @@ const StateFilter = {
   ...TimeRange,
 };
 
-/** The filters of the deliveries of a tenant. */
 export const TenantFilter = {
   integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
   agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),

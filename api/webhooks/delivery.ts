@@ -32,7 +32,6 @@ import { refuseRejected } from './refuse-rejected.ts';
 
 export const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-/** The providers whose deliveries belong to no integration. */
 const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER];
 
 /**

@@ -109,7 +109,6 @@ const respondToHandshake = ({ status, body }: HandshakeReply): Response =>
 
 const EMPTY_TWIML = '<?xml version="1.0" encoding="UTF-8"?><Response/>';
 
-/** Returns the body of an answer, and its content type. */
 const contentOf = ({ id, outcome, answer }: DeliveryOutcome): readonly [body: string | null, type: string | null] => {
   if (answer?.body === 'empty') return [null, null];
   if (answer?.body === 'twiml') return [EMPTY_TWIML, 'text/xml'];

@@ -4,7 +4,6 @@ import { jsonEqual } from '../../domain/aggregate.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx } from '../context.ts';
 
-/** Returns the id of the platform's only stream of failover chains. */
 const graphIdOf = (ctx: Ctx): string => ctx.uniqueId('failover', 'all', 0, 'platform');
 
 /** Checks that the models of a failover chain exist, and that none occurs twice. @throws Refusal invalid */

@@ -13,7 +13,6 @@ export type FetchedDataset =
   | { readonly bytes: Uint8Array; readonly failed: null }
   | { readonly bytes: null; readonly failed: FailedEgress };
 
-/** Reads datasets from other hosts. */
 export type DatasetHost = {
   /**
    * Reads a dataset of at most MAX_DATASET_BYTES. If the host does not return it, `failed` in the result contains the
@@ -22,7 +21,6 @@ export type DatasetHost = {
   readonly fetch: (url: string) => Promise<FetchedDataset>;
 };
 
-/** The functions with which datasets are found. */
 export type DatasetPorts<C extends Ctx> = {
   /** Checks that the caller may read a file of the context's tenant. @throws Refusal not_found, forbidden */
   readonly assertReadable: (ctx: C, digest: string) => Promise<unknown>;

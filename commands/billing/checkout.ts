@@ -16,7 +16,6 @@ export const CheckoutSessionStart = z
   })
   .meta({ id: 'CheckoutSessionStart' });
 
-/** Returns the id of the plan with a price; null if no plan has it. */
 export type FindPlan = (price_id: string) => Promise<string | null>;
 
 const loadTenant = async (ctx: Ctx): Promise<Tenant.Tenant> => {

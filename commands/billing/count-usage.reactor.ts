@@ -4,12 +4,10 @@ import type { Actor, Recorded } from '../../domain/event.ts';
 import type * as Session from '../../domain/sessions/session.ts';
 import type { ReactorCtx } from '../context.ts';
 
-/** The types of the events that the reactor handles. */
 export const countedEventTypes = ['UsageRecorded', 'AgentBudgetChanged', 'AgentRestored'] as const;
 
 export type CountedEvent = Recorded<Extract<Session.SessionEvent | Agent.AgentEvent, { type: (typeof countedEventTypes)[number] }>>;
 
-/** The actor of the events that count usage. */
 export const BUDGET_COUNTER: Actor = { kind: 'system', id: 'budgets' };
 
 /**

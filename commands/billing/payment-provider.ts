@@ -22,9 +22,7 @@ export type CheckoutRequest = ProviderRequest & {
  */
 export type PaymentProvider = {
   readonly startCheckout: (request: CheckoutRequest) => Promise<{ readonly id: string; readonly url: string }>;
-  /** Returns the URL of the billing portal of a customer. */
   readonly openPortal: (request: ProviderRequest & { readonly customer_id: string; readonly returnUrl: string }) => Promise<string>;
-  /** Creates the account of a seller, and returns its id. */
   readonly createAccount: (request: ProviderRequest & { readonly user_id: string; readonly email: string }) => Promise<string>;
   /** Returns the URL of the onboarding of a seller. The URL can be opened only once. */
   readonly createOnboardingLink: (

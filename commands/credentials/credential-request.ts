@@ -15,7 +15,6 @@ export const ConfigKey = displayText(1, 128)
     examples: ['api_token'],
   });
 
-/** The body of a request for a credential. */
 export const CredentialRequestCreate = z
   .strictObject({
     skill_id: idOf('skill', 'The skill that needs the value; the agent must have it'),

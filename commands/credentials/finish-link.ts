@@ -40,7 +40,6 @@ export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) =>
   return { link, user };
 };
 
-/** Returns whether an agent has a webhook integration with a provider. */
 export type HasIntegration = (agent_id: string, provider: string) => Promise<boolean>;
 
 const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has: HasIntegration): Promise<void> => {

@@ -9,7 +9,6 @@ import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
 
 type RenewalCtx = Pick<ReactorCtx, 'tenant' | 'load' | 'transact'> & Pick<Ctx, 'open' | 'seal'>;
 
-/** The OAuth clients that renew and revoke tokens. */
 export type TokenClients = Pick<OAuthClients, 'configured' | 'refresh' | 'revoke'>;
 
 type Open = { readonly id: string; readonly sealed: string; readonly provider: string; readonly tokens: ClearTokens };

@@ -5,7 +5,6 @@ import type { Ctx } from '../context.ts';
 import { type LoadedIdentity, loadGivenIdentities } from './agent-credentials.ts';
 import { type ClearTokens, identitySecret } from './linked-identity.ts';
 
-/** Loads the accounts that belong to the agent itself, at these providers. */
 const ownIdentities = (ctx: Ctx, agent_id: string, providers: readonly string[]): Promise<LoadedIdentity[]> =>
   Promise.all(
     providers.map((provider) =>

@@ -7,7 +7,6 @@ import type { DetectContentType } from './content-type.ts';
 /** A file as the client describes it. `contentType` is the type that the client has sent; null if it has sent none. */
 export type FileToScan = { readonly bytes: Uint8Array; readonly filename: string; readonly contentType: string | null };
 
-/** The threats in a file, and its content type, which is detected from its bytes. */
 export type Threats = { readonly content_type: string; readonly findings: readonly Finding[] };
 
 type Ports = { readonly detectContentType: DetectContentType; readonly unpack: Unpack };

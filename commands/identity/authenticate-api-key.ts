@@ -42,7 +42,6 @@ export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') =>
  */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
-/** Creates the functions that authenticate API keys. */
 export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKeyAuthenticator => {
   const { cache, uniqueId, digest, verifiedKeys, onKeyUsed, now } = deps;
 

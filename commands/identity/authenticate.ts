@@ -26,7 +26,6 @@ export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
   readonly systemContext: () => Ctx;
 };
 
-/** Identifies the caller of a request. */
 export type Authenticator = {
   /**
    * Identifies the caller from the value of the Authorization header.

@@ -38,7 +38,6 @@ export type MailDelivery = {
   readonly sendOut: (mail: OutgoingMail) => Promise<readonly SmtpAnswer[]>;
 };
 
-/** A message that is being delivered, with its content and its files. */
 type Job = { readonly id: string; readonly mail: Mail.Mail; readonly content: MailContent; readonly files: readonly MailFile[] };
 
 type Result = { readonly recipient: number; readonly reason: string | null; readonly isPermanent: boolean };

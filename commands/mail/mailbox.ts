@@ -25,7 +25,6 @@ export const MailboxUpdate = z
   })
   .meta({ id: 'MailboxUpdate' });
 
-/** An agent of any tenant. */
 export type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 
 /**
@@ -40,13 +39,11 @@ export type MailboxLists = {
 
 type MailboxOf = { readonly agent_id: string; readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-/** Returns the id of a mailbox. Each agent has one mailbox of each kind in a mail domain. */
 export const mailboxIdOf = (uniqueId: Ctx['uniqueId'], { agent_id, kind, domain }: MailboxOf): string =>
   uniqueId('mailbox', `${agent_id} ${kind} ${domain}`, 0, PLATFORM);
 
 type Owner = { readonly tenant: Tenant.Tenant; readonly agent: Agent.Agent };
 
-/** Returns the data of the mailbox that an agent should have. */
 export const wantedMailbox = ({ tenant, agent }: Owner, kind: Mailbox.MailboxKind, domain: string): Mailbox.NewMailbox => ({
   tenant_id: tenant.id,
   agent_id: agent.id,

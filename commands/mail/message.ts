@@ -78,7 +78,6 @@ const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDeliv
   return { ...content, ...fixed, id, authentication, at: facts.received_at, revision: 0 };
 };
 
-/** Returns whether a delivery is mail that reached this agent. */
 const isMailOf = ({ status, facts }: Delivery.Delivery, agent_id: string): boolean =>
   status === 'accepted' && facts?.provider === MAIL_PROVIDER && facts.agent_id === agent_id;
 

@@ -21,7 +21,6 @@ export type Unreachable = 'unknown' | 'no_mailbox' | 'tenant_suspended' | 'agent
 /** An agent that can get mail. `mailbox` is the state of its mailbox. */
 export type Recipient = { readonly tenant: Tenant.Tenant; readonly agent: Agent.Agent; readonly mailbox: Mailbox.Mailbox };
 
-/** Returns the tenant with this slug; null if there is none. */
 const tenantWithSlug = async ({ load, uniqueId }: MailReads, slug: string): Promise<Tenant.Tenant | null> => {
   for (let generation = 0; ; generation++) {
     const id = uniqueId('tenant', slug, generation, PLATFORM);
@@ -31,7 +30,6 @@ const tenantWithSlug = async ({ load, uniqueId }: MailReads, slug: string): Prom
   }
 };
 
-/** Returns the agent of the tenant with this slug; null if there is none. */
 export const agentWithSlug = async ({ load, uniqueId }: MailReads, tenant_id: string, slug: string): Promise<Agent.Agent | null> => {
   for (let generation = 0; ; generation++) {
     const { state } = await load(Agent, tenant_id, uniqueId('agent', slug, generation, tenant_id));

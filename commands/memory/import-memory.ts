@@ -22,7 +22,6 @@ export const MemoryImportFields = z.strictObject({
     }),
 });
 
-/** Reads files from other hosts. */
 export type FileHost = {
   /**
    * Passes the content of the file at a URL to `consume`. Only the errors of `consume` are thrown; if the download
@@ -135,7 +134,6 @@ export const importMemory = async (
   return { ...loaded, state: importView(loaded.state) };
 };
 
-/** Returns an import in the form of a job. */
 const jobView = ({ id, status, done, entries: total, error, created_at, finished_at }: MemoryImport.MemoryImport) => ({
   ...{ id, kind: 'memory_import' as const, status: status === 'undone' ? 'cancelled' : status },
   ...{ done, total, error, target_agent_id: null, per_second: null, created_at, finished_at },

@@ -33,7 +33,6 @@ export const createSegmentWriter = (blobs: Blobs) => {
       if (lines.length > 0) await flush();
       return segments;
     },
-    /** Returns the number of stored entries. */
     stored: (): number => segments.reduce((sum, { entries }) => sum + entries, 0),
   };
 };

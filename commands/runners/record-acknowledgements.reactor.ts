@@ -9,7 +9,6 @@ export type AddressedAdvisory = { readonly tenant: string; readonly agent: strin
  */
 export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledgements; readonly revision: number };
 
-/** Access to the acknowledgement streams in the log. */
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
   /**

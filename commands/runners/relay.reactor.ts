@@ -21,10 +21,8 @@ export type OutgoingMessage = {
 /** The type of the event that requests to send an accepted delivery to a runner again. */
 export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
 
-/** The type of the event that sends a blocked delivery to a runner. */
 export const RELEASED = 'DeliveryReleased' satisfies DeliveryEvent['type'];
 
-/** The types of the events that are published to the broker for runners. */
 export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED, RELEASED];
 
 /**

@@ -13,7 +13,6 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 const MAX_REASON_LENGTH = 2_000;
 const MAX_STDERR_LENGTH = 4_000;
 const MAX_SECONDS = 31 * 24 * 3_600;
-/** Replaces a reason that cannot be redacted. */
 const UNREDACTED_REASON = 'the redaction patterns of the tenant are too slow for the reason';
 
 const Code = z.string().regex(/^[\w.-]{1,64}$/, 'must have 1 to 64 letters, digits, `_`, `.` or `-`');

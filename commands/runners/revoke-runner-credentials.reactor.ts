@@ -61,7 +61,6 @@ type Credential = { readonly publicKey: string; readonly expiresAt: number; read
 
 /** Both maps are in the order of the events, the oldest first. Times are in milliseconds since 1970. */
 type Revocations = {
-  /** Maps ids to the credentials that have not expired. */
   readonly credentials: Map<string, Credential>;
   /**
    * Maps the ids of resources to the times at which they ended. A resource that is reinstated is removed from the map.

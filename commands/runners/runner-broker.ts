@@ -1,7 +1,6 @@
 import type { Position } from '../../domain/event.ts';
 import type { RunnerConnection } from '../../domain/runners/runner-presence.ts';
 
-/** The state of the messages to one agent at the broker. */
 export type AgentQueue = {
   /** The number of messages that no runner has received yet. */
   readonly waiting: number;

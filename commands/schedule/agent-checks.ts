@@ -7,7 +7,6 @@ import type { ReactorCtx } from '../context.ts';
 /** The reason why no job of an agent fires, and why nothing is sent to the agent. */
 export type InactiveReason = 'tenant_suspended' | 'agent_inactive';
 
-/** The reasons as texts for people. */
 export const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
   agent_inactive: 'The agent is inactive or deleted',
   tenant_suspended: 'The tenant is suspended or closed',

@@ -5,10 +5,8 @@ import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 import { openHeaders } from './secret-headers.ts';
 
-/** A run whose target must be called. */
 export type DueRun = { readonly id: string; readonly job_id: string };
 
-/** A request to an external target. */
 export type TargetRequest = {
   readonly url: string;
   readonly method: CronJob.CronJob['method'];

@@ -23,7 +23,6 @@ export const loadCronJob = async (ctx: Ctx, { agent_id, id }: JobRef): Promise<L
   return loaded;
 };
 
-/** Returns the agent of the tenant with this id or slug; undefined if there is none. */
 const findAgent = async (ctx: Ctx, idOrSlug: string): Promise<Loaded<Agent.Agent> | undefined> => {
   if (isId25(idOrSlug)) {
     const byId = await ctx.load(Agent, idOrSlug);

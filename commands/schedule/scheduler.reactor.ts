@@ -25,7 +25,6 @@ export type Scheduling = {
   readonly hasOpenRun: (job_id: string) => boolean;
 };
 
-/** The actor of the scheduler's events. */
 export const SCHEDULER: Actor = { kind: 'system', id: 'scheduler' };
 
 const suppressionOf = async (

@@ -2,7 +2,6 @@ import * as CronJob from '../../domain/schedule/cron-job.ts';
 import type { Headers } from '../../domain/schedule/request-headers.ts';
 import type { Ctx, SecretLocation } from '../context.ts';
 
-/** Returns the location of the secret headers of a cron job. */
 export const headersLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: CronJob.category,
@@ -10,7 +9,6 @@ export const headersLocation = (tenant: string, id: string): SecretLocation => (
   field: 'headers',
 });
 
-/** Returns the headers of a job with their secret values. */
 export const openHeaders = async (open: Ctx['open'], { tenant_id, id, headers, sealed_headers }: CronJob.CronJob): Promise<Headers> => {
   if (sealed_headers === null) return headers;
   return { ...headers, ...(JSON.parse((await open(headersLocation(tenant_id, id), sealed_headers)).reveal()) as Headers) };

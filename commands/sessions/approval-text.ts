@@ -30,7 +30,6 @@ type Shown = { readonly action: string; readonly detail: string };
 /** Names an approval. `message_id` is the message that asks for it. */
 type ApprovalRef = { readonly tenant: string; readonly session_id: string; readonly message_id: string };
 
-/** Returns the location of an encrypted text of an approval. */
 export const approvalLocation = ({ tenant, session_id, message_id }: ApprovalRef, part: 'request' | 'comment'): SecretLocation => ({
   tenant,
   category: Session.category,

@@ -18,7 +18,6 @@ export const SessionEnd = z
   })
   .meta({ id: 'SessionEnd', examples: [{ summary: 'The pull request was approved' }] });
 
-/** The texts with which a session ended. */
 type EndTexts = { readonly summary: string | null; readonly error: string | null };
 
 const locationOf = ({ id, tenant_id }: Session.Session, field: keyof EndTexts): SecretLocation => ({

@@ -12,7 +12,6 @@ import { screenText } from './screen-text.ts';
  */
 const MAX_SENT_BYTES = 40_960;
 
-/** The first message of a session that a person starts. */
 export const FirstMessage = z
   .strictObject({
     content: z

@@ -9,7 +9,6 @@ import type { Ctx, Loaded } from '../context.ts';
 import type { Unpack } from './archive.ts';
 import { claimSlug, Description, Instructions, Name } from './skill.ts';
 
-/** The functions that the import of skills needs. */
 export type ImportPorts = { readonly unpack: Unpack; readonly parseYaml: ParseYaml };
 
 const MAX_MANIFEST_BYTES = 524_288;

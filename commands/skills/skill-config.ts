@@ -21,10 +21,8 @@ export const AgentSkillConfigUpdate = z
   })
   .meta({ id: 'AgentSkillConfigUpdate' });
 
-/** The decrypted configuration of a skill of an agent. */
 export type SkillConfigView = { readonly agent_id: string; readonly skill_id: string; readonly config: Config | null };
 
-/** Returns the location of the encrypted configuration of a skill of an agent. */
 export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, skill_id: string): SecretLocation => ({
   tenant: ctx.tenant,
   category: Agent.category,

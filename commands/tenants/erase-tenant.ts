@@ -49,7 +49,6 @@ export type ErasurePorts = {
   readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;
 };
 
-/** Runs a step that has an effect outside of the streams. */
 type RunStep = Ctx['sideEffect'];
 
 const COUNT_AGAIN_SECONDS = 10;

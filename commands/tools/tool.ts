@@ -80,7 +80,6 @@ export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<
 /** Loads a tool of the context's tenant. @throws Refusal not_found */
 export const loadTool = async (ctx: Ctx, tool_id: string): Promise<Loaded<Tool.Tool>> => withConnector(ctx, await ctx.load(Tool, tool_id));
 
-/** Loads the tools with these ids that exist. */
 export const loadTools = async (ctx: Ctx, ids: readonly string[]): Promise<Loaded<Tool.Tool>[]> => {
   const found = await Promise.all(
     ids.map((id) =>

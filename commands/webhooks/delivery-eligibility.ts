@@ -15,11 +15,9 @@ export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgent
   readonly quotaOf: (tenant: string) => number | Promise<number>;
 };
 
-/** Returns whether the tenant accepts deliveries. */
 export const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
   (status === 'active' || status === 'closing') && !is_suspended;
 
-/** Returns whether the agent can get deliveries. */
 export const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /**

@@ -5,7 +5,6 @@ import { createSecret } from '../../domain/webhooks/provider-secret.ts';
 import type { Ctx } from '../context.ts';
 import { secretLocation } from './integration.ts';
 
-/** Returns the settings of an integration that the platform creates itself. */
 const settingsOf = (provider: Provider, agent_id: string) => {
   const source = { provider, delivery_id_source: null, options: {} };
   return {

@@ -44,7 +44,6 @@ const deliveryOf = (verified: VerifiedRequest, { sha256 }: InspectedBody, result
 
 const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' } as const;
 
-/** Returns the delivery as blocked, with the reason that its body is a replay. */
 export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
   const { held, ...facts } = delivery.facts;
   const { reason, guardrails } = facts;

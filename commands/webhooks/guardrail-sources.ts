@@ -36,9 +36,6 @@ export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPo
     return combine(integration, { rules: guardrails.rules, redactions: redaction.patterns });
   };
 
-  /**
-   * Returns the delivery with this id as the cause of a delivery that names the id; null if there is no such delivery.
-   */
   const causeOf = async (tenant: string, delivery_id: string): Promise<Cause | null> => {
     const { facts } = (await cache.load(Delivery, tenant, delivery_id)).state;
     return facts && { delivery_id, depth: (facts.cause?.depth ?? 0) + 1 };

@@ -75,7 +75,6 @@ export type IntegrationView = Integration.Integration & {
   secret?: string;
 };
 
-/** Returns the location of the encrypted secret of an integration. */
 export const secretLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: Integration.category,

@@ -148,7 +148,6 @@ const reject = (ports: WebhookPorts, signed: SignedDelivery, fault: RejectionFau
   return refusalOf(fault, preset);
 };
 
-/** Returns the key that verified the signature. */
 const usedKey = ({ current, previous }: SigningKeys, matched: MatchedSecret | null): Uint8Array =>
   matched === 'previous' && previous ? previous : current;
 

@@ -14,7 +14,6 @@ export const Redeliver = z
   })
   .meta({ id: 'Redeliver', examples: [{}] });
 
-/** A requested redelivery, as the response shows it. */
 export type Redelivery = { id: string; message_id: string; agent_id: string; requeued_at: string };
 
 /** Checks that an agent accepts deliveries. `pointer` is the field with its id. @throws Refusal invalid, conflict */

@@ -29,9 +29,7 @@ export type ReplayPorts = {
   readonly readJob: (job: JobRef) => Promise<StoredJob | null>;
   /** Returns the id of the agent that first got a delivery. @throws Refusal not_found */
   readonly agentOf: (tenant_id: string, delivery_id: string) => Promise<string>;
-  /** Returns whether the agent can get deliveries. */
   readonly isAgentActive: (tenant_id: string, agent_id: string) => Promise<boolean>;
-  /** Returns whether the tenant accepts deliveries. */
   readonly isTenantActive: (tenant_id: string) => Promise<boolean>;
   /**
    * Appends the events that the decision returns. For each job and delivery, this happens only once, even if several

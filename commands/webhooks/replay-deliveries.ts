@@ -52,7 +52,6 @@ export type ReplayFilter = {
  */
 export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
 
-/** A job in the form of responses. */
 export type JobView = {
   id: string;
   kind: 'deliveries_replay';
@@ -69,7 +68,6 @@ export type JobView = {
 /** The response to a dry run: what a job would do. */
 export type DryRunView = Omit<JobView, 'id' | 'status'> & { id: null; status: 'dry_run' };
 
-/** Returns a job in the form of responses. */
 export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
   const { status, done, ids, error, created_at, finished_at, agent_id: target_agent_id, per_second = null } = state;
   const target = { target_agent_id, per_second };

@@ -102,7 +102,6 @@ const bodyOf = async ({ facts, body }: StoredDelivery, budget: Budget): Promise<
   return Buffer.concat(chunks);
 };
 
-/** Returns the content of a recorded delivery; null if it cannot be read. */
 const contentOf = async (stored: StoredDelivery, { readsBody }: RuleSet, budget: Budget): Promise<ReceivedContent | null> => {
   if (!readsBody) return NO_CONTENT;
   const body = await bodyOf(stored, budget);

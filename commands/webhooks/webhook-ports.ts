@@ -45,7 +45,6 @@ export type NewDelivery = {
  */
 export type RecordedDelivery = { readonly token: string | null; readonly isSpooled?: true };
 
-/** The ids of the tenant and the integration that receive a body. */
 export type BodyOwner = { readonly tenant: string; readonly integration: string };
 
 /** Memory for one large body, shared between threads. It is taken chunk by chunk, as the bytes of the body arrive. */
@@ -107,7 +106,6 @@ export type VerificationPort = {
   readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };
 
-/** Records deliveries and rejections. */
 export type RecordingPort = {
   /** Returns the id of a delivery. The same integration and provider delivery id always give the same id. */
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;

@@ -22,7 +22,6 @@ export type EffectiveAccess = {
 const labelsOf = (tenant: Tenant.Tenant, user_id: string, agent: Agent.Agent): AgentLabel[] =>
   agent.status === 'live' ? effectivePermissions(tenant, user_id, agent).flatMap(({ label, allowed }) => (allowed ? [label] : [])) : [];
 
-/** Returns the access of one member to one agent. */
 export const effectiveAccess = (tenant: Tenant.Tenant, user_id: string, agent: Agent.Agent): EffectiveAccess => ({
   user_id,
   agent_id: agent.id,

@@ -7,7 +7,6 @@ export const MAX_AGENT_CREDENTIALS = 100;
 
 type Gift = { readonly identity_id: string; readonly credential_label: string; readonly identity_revision: number };
 
-/** Returns whether the agent has the maximum number of credentials. */
 export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentials).length >= MAX_AGENT_CREDENTIALS;
 
 /**

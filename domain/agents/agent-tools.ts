@@ -21,7 +21,6 @@ const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
     .filter(([id]) => !except.includes(id))
     .reduce((sum, [, { configuration }]) => sum + lengthOf(configuration), 0);
 
-/** Returns whether the agent has the maximum number of tools. */
 export const isFull = ({ tools }: Agent): boolean => Object.keys(tools).length >= MAX_AGENT_TOOLS;
 
 /**

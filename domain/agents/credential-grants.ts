@@ -22,7 +22,6 @@ export type AgentCredentials = { readonly credentials: ById<GivenCredential> };
 
 export const noCredentials: AgentCredentials = { credentials: {} };
 
-/** Returns the changes that an event makes to the credentials of an agent. */
 export const applyCredentialEvent = (
   { credentials }: AgentCredentials,
   { type, data, at, actor }: Recorded<AgentCredentialEvent>,

@@ -73,7 +73,6 @@ export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
   slack_config: SlackConfig;
 };
 
-/** The first event of an agent. */
 export type FirstEvent = { type: 'AgentCreated'; data: CreatedAgent } | { type: 'AgentCloned'; data: ClonedAgent };
 
 /** The fields that the first event of an agent sets, apart from its owner. */

@@ -39,7 +39,6 @@ export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNE
 /** A permission on an agent: its identifier, and the label that people see. */
 export type LabeledPermission = { readonly id: AgentPermission; readonly label: AgentLabel };
 
-/** Returns the permissions of each role with their identifiers and labels. */
 export const permissionsOfRoles = (roles: RolePermissions): Record<AgentRole, LabeledPermission[]> => {
   const labeled = (labels: readonly AgentLabel[]) => labels.map((label) => ({ id: PERMISSION_OF_LABEL[label], label }));
   return { VIEWER: labeled(roles.VIEWER), MANAGER: labeled(roles.MANAGER), OWNER: labeled(roles.OWNER) };

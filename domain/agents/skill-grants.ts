@@ -42,7 +42,6 @@ const withConfig = (skills: AgentSkills['skills'], skill_id: string, config: Gra
   return granted ? withEntry(skills, skill_id, { ...granted, config }, transient) : skills;
 };
 
-/** Returns the changes that an event makes to the skills of an agent. */
 export const applySkillEvent = (
   { skills }: AgentSkills,
   { type, data, at, revision }: Recorded<AgentSkillEvent>,

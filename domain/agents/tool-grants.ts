@@ -1,7 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
-/** A tool that is granted to an agent. */
 export type GrantedTool = {
   readonly is_enabled: boolean;
   readonly configuration: Readonly<Record<string, unknown>>;
@@ -13,12 +12,10 @@ export type AgentToolEvent =
   | { type: 'AgentToolGranted'; data: { tool_id: string; is_enabled: boolean; configuration: GrantedTool['configuration'] } }
   | { type: 'AgentToolRevoked'; data: { tool_id: string } };
 
-/** The tools of an agent: tool ids mapped to the granted tools. */
 export type AgentTools = { readonly tools: ById<GrantedTool> };
 
 export const noTools: AgentTools = { tools: {} };
 
-/** Returns the changes that an event makes to the tools of an agent. */
 export const applyToolEvent = ({ tools }: AgentTools, { type, data, at }: Recorded<AgentToolEvent>, transient?: Transient): AgentTools => {
   if (type === 'AgentToolRevoked') return { tools: withoutEntry(tools, data.tool_id, transient) };
   const { tool_id, ...grant } = data;

@@ -21,7 +21,6 @@ export const MAX_RUN_HOURS = 24;
  */
 export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config' | 'dataset_uri'> & {
   readonly benchmark_id: string;
-  /** The slug of the benchmark. */
   readonly benchmark: string;
   readonly agent_id: string;
   readonly harness: Harness;
@@ -102,7 +101,6 @@ export const evolve = (run: BenchmarkRun, event: Recorded<BenchmarkRunEvent>, tr
 /** A task in the form of the response schema BenchmarkRunRead. */
 export type TaskView = TaskResult & { readonly id: string; readonly status: (typeof TASK_STATUSES)[number] };
 
-/** Returns the view of a task that has no result yet. */
 export const pendingTask = (id: string): TaskView => ({
   id,
   status: 'pending',
@@ -112,7 +110,6 @@ export const pendingTask = (id: string): TaskView => ({
   trajectory_sha256: null,
 });
 
-/** Returns the view of a task that has a result. */
 export const endedTask = (id: string, result: TaskResult): TaskView => ({
   id,
   status: result.error === null ? 'scored' : 'failed',

@@ -2,7 +2,6 @@ import { cleanDisplayText } from '../fields.ts';
 import { invalid } from '../refusal.ts';
 import { decodeText } from '../text-decoder.ts';
 
-/** The maximum size of a dataset, in bytes. */
 export const MAX_DATASET_BYTES = 8 * 1024 * 1024;
 export const MAX_DATASET_TASKS = 10_000;
 /** The maximum number of tasks in one run. One event contains the ids of all tasks of the run. */

@@ -20,7 +20,6 @@ export type UsageTotals = {
 
 export const NO_USAGE: UsageTotals = { requests: 0, input_tokens: 0, output_tokens: 0, cost_micros: 0 };
 
-/** Returns the sum of the usage in these rows. */
 export const totalOf = (rows: Iterable<UsageTotals>): UsageTotals => {
   let total = NO_USAGE;
   for (const { requests, input_tokens, output_tokens, cost_micros } of rows)

@@ -12,7 +12,6 @@ import {
 
 /** How the budget of one hour was used. All amounts are in micro-dollars. */
 export type BudgetUsage = {
-  /** The sum of the granted reservations. */
   readonly reserved: number;
   /** What is spent or reserved at the end of the hour or, if the hour has not ended, at the time `until`. */
   readonly commitment: Commitment;

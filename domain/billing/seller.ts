@@ -63,7 +63,6 @@ const enabled = ({ connected, charges_enabled, payouts_enabled }: SellerReport):
 export const compareReports = (a: SellerReport, b: SellerReport): number =>
   a.created - b.created || enabled(a) - enabled(b) || Number(a.event_id > b.event_id) - Number(a.event_id < b.event_id);
 
-/** Returns whether a report is about the account of this seller. */
 export const isOfSeller = ({ payment_account_id }: Seller, report: SellerReport): boolean =>
   payment_account_id === report.payment_account_id;
 

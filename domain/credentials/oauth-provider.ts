@@ -124,7 +124,6 @@ export const OAUTH_PROVIDERS: Readonly<Record<string, OAuthProvider>> = {
   },
 };
 
-/** Returns the names of the environment variables for the OAuth client at a provider. */
 export const clientVariables = (provider: string): readonly [id: string, secret: string] => [
   `OAUTH_${provider.toUpperCase()}_CLIENT_ID`,
   `OAUTH_${provider.toUpperCase()}_CLIENT_SECRET`,

@@ -108,7 +108,6 @@ const END_OF_ZIP = 'PK\x05\x06';
 /** Programs that open zip archives look for the end of the archive in this many bytes at the end of a file. */
 export const MAX_END_OF_ZIP = 65_557;
 
-/** Whether a file starts like a zip archive. */
 export const startsAsZip = (bytes: Uint8Array): boolean => latin1(bytes.subarray(0, 4)) === START_OF_ZIP;
 
 /**
@@ -131,7 +130,6 @@ const ofPolyglot = (bytes: Uint8Array, type: string): Found[] => {
 export const nestedArchive = (head: Uint8Array, tail: Uint8Array): Found[] =>
   startsAsZip(head) || endsAsZip(tail) ? [finding('nested_archive', 'It is an archive in an archive, which is not opened')] : [];
 
-/** Returns the threats that can be seen from the name of a file or of a member of an archive. */
 export const threatsInName = (name: string, isMember: boolean): Found[] => [
   ...(SCRIPT_NAME.test(name) ? [finding('script', 'It has the name of a script')] : []),
   ...(PROGRAM_NAME.test(name) ? [finding('executable', 'It has the name of a program')] : []),

@@ -86,7 +86,6 @@ export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: '
   super_admin: is_super_admin,
 });
 
-/** Returns whether the user is registered and not suspended. */
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
 /**

@@ -10,7 +10,6 @@ const LOCAL_PART = new RegExp(`^(?<agent>${SLUG})\\.(?<tenant>${SLUG})$`);
  */
 export const addressOf = ({ agent, tenant }: AddressSlugs, domain: string): string => `${agent}.${tenant}@${domain}`;
 
-/** Returns the domain of an address, in lower case. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
 /**

@@ -42,7 +42,6 @@ export const MAX_HTML = 200_000;
  */
 const MAX_REFERENCES = 20;
 
-/** Returns the Message-ID header of a message that an agent sends. */
 export const headerIdOf = (message_id: string, domain: string): string => `<${message_id}@${domain}>`;
 
 const SENT_HEADER_ID = /^<(c[a-z0-9]{24})@/;

@@ -111,7 +111,6 @@ export const assertExists = ({ status, agent_id: owner }: Mail, agent_id: string
   if (status === 'absent' || owner !== agent_id) throw notFound();
 };
 
-/** Queues a message. */
 export const send =
   (data: SentFields) =>
   ({ status }: Mail): MailEvent[] =>

@@ -63,7 +63,6 @@ const DAY_LENGTH = 'YYYY-MM-DD'.length;
 const writtenOn = ({ day, written_by_key }: AgentMemory, key_id: string, at: string): number =>
   at.slice(0, DAY_LENGTH) > day ? 0 : (written_by_key[key_id] ?? 0);
 
-/** Returns the entry that an event of the type MemoryRemembered has added. */
 export const entryOf = ({ data, at, actor }: Pick<Recorded<AgentMemoryEvent & { type: 'MemoryRemembered' }>, 'data' | 'at' | 'actor'>) => ({
   ...{ id: data.entry_id, sha256: data.sha256, session_id: data.session_id, created_at: at },
   created_by_id: actor.kind === 'user' ? actor.id : null,
@@ -147,7 +146,6 @@ const forgotten = (agent_id: string, ranges: readonly IndexRange[], since: strin
   },
 });
 
-/** Returns the parts of these ranges that are still remembered. */
 export const rememberedIn = ({ runs }: AgentMemory, ranges: readonly IndexRange[]): IndexRange[] => intersection(keptRanges(runs), ranges);
 
 /**

@@ -12,10 +12,8 @@ const INDEX_LENGTH = 5;
 export const entryIdOf = (import_id: string, index: number): string =>
   import_id.slice(0, PREFIX_LENGTH) + index.toString(36).padStart(INDEX_LENGTH, '0');
 
-/** Returns the index of an entry within its import. */
 export const indexOfEntry = (entry_id: string): number => Number.parseInt(entry_id.slice(PREFIX_LENGTH), 36);
 
-/** Returns whether the entry with this id belongs to this import. */
 export const isEntryOf = (import_id: string, entry_id: string): boolean =>
   isId25(entry_id) && entry_id.startsWith(import_id.slice(0, PREFIX_LENGTH));
 

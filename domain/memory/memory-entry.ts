@@ -3,7 +3,6 @@ import { invalid } from '../refusal.ts';
 import { createTextDecoder } from '../text-decoder.ts';
 import { createItemCutter } from './json-items.ts';
 
-/** An entry that an import has read: a text and its source. */
 export type NewEntry = { readonly text: string; readonly source: string };
 
 /** The maximum number of characters of an entry in a JSON Lines file. */
@@ -198,7 +197,6 @@ const createTextReader = (format: EntryFormat, origin: TextOrigin): TextReader =
 /** The formats of which entries are read: a plain text, JSON Lines, and an array in JSON. */
 export type EntryFormat = 'text' | 'jsonl' | 'json';
 
-/** Creates the reader for a file in one of the formats. */
 export const createEntryReader = (format: EntryFormat, origin: TextOrigin): EntryReader => {
   const decode = createTextDecoder((fault) => invalid(origin.pointer, `${origin.name} ${fault}`, 'no_text'));
   const { add, end } = createTextReader(format, origin);

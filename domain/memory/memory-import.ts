@@ -73,7 +73,6 @@ export const evolve = (memory: MemoryImport, { type, data, id, at }: Recorded<Me
   }
 };
 
-/** Starts the import of a stored file. */
 export const start =
   (agent_id: string, { sha256, size_bytes, format, source, entries }: MemoryFile) =>
   (memory: MemoryImport): MemoryImportEvent[] => {

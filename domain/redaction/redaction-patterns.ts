@@ -23,7 +23,6 @@ export const initial: RedactionPatterns = { patterns: [] };
 
 export const evolve = (_: RedactionPatterns, { data }: Recorded<RedactionPatternsEvent>): RedactionPatterns => data;
 
-/** Replaces all redaction patterns of the tenant. */
 export const replace =
   (patterns: readonly RedactionPattern[]) =>
   (current: RedactionPatterns): RedactionPatternsEvent[] =>

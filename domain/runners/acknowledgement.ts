@@ -51,7 +51,6 @@ export const initial: Acknowledgements = { capture: null };
 
 export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEvent>): Acknowledgements => ({ capture: data.capture });
 
-/** The ids of a message to a runner and of its delivery. */
 export type MessageRef = Pick<SettledDelivery, 'delivery_id' | 'event_id'>;
 
 type DeliveriesOf = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' }>;
@@ -110,7 +109,6 @@ const isUnrecorded =
   ({ sequence, at }: Advisory): boolean =>
     capture?.epoch !== epoch || sequence > capture.sequence || (capture.at !== undefined && at > capture.at);
 
-/** Returns the messages of sessions that are settled. */
 const settledSessions = (advisories: readonly Advisory[]): SettledSessionMessage[] =>
   advisories.flatMap(({ session_id, event_id, at, attempts, outcome }) =>
     session_id === undefined || outcome === 'failed' ? [] : [{ session_id, event_id, at, attempts, outcome }],

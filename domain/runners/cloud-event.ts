@@ -21,7 +21,6 @@ export const SPEC_VERSION = '1.0';
 
 const encoder = new TextEncoder();
 
-/** Returns the NATS subject of the messages to an agent. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
 /**
@@ -119,10 +118,8 @@ const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, isJson: true, attributes: { ...attributes, source, benchmark, contenttrust: 'trusted' } };
 };
 
-/** The CloudEvents type of the messages of benchmark runs. */
 export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
 
-/** The CloudEvents type of the messages of cron jobs. */
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
 /**
@@ -154,10 +151,8 @@ const mailMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, attributes: { ...attributes, source, mailmessage: event.id } };
 };
 
-/** The CloudEvents type of mail to an agent. */
 export const MAIL_MESSAGE_TYPE = 'annals.mail.received';
 
-/** The CloudEvents type of the message that says that a credential request is fulfilled. */
 export const CREDENTIAL_MESSAGE_TYPE = 'annals.credential.fulfilled';
 
 /** Maps the types of the events that are sent to runners to the form of their messages. */

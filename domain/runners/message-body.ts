@@ -4,7 +4,6 @@ import { scanJson } from '../json-scanner.ts';
 import { mediaOf } from '../webhooks/body-inspection.ts';
 import { payloadOf } from '../webhooks/form-payload.ts';
 
-/** The body of a message for a runner. */
 export type MessageBody = {
   readonly contentType: string;
   readonly body: Uint8Array;

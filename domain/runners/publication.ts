@@ -2,7 +2,6 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 
 export const category = 'publication';
 
-/** The id of the only stream of these events. */
 export const STREAM_ID = 'messages';
 
 export const platform = true;

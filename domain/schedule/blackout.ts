@@ -145,6 +145,5 @@ export const covers = (blackout: BlackoutFields, instant: string): boolean => {
   return false;
 };
 
-/** Returns whether the blackout is for this agent. */
 export const appliesTo = (blackout: BlackoutFields, agent_id: string): boolean =>
   blackout.agent_id === null || blackout.agent_id === agent_id;

@@ -264,7 +264,6 @@ export const update =
     return [{ type: 'CronJobUpdated', data: { ...fields, next_fire_at: job.status === 'active' ? nextOccurrence(recurrence, at) : null } }];
   };
 
-/** Returns the refusal of an operation on a job that has no due time. */
 export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, or its time has passed');
 
 /** Pauses a job: until it is resumed, it is not due. @throws Refusal not_found if it does not exist */

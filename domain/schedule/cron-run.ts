@@ -43,7 +43,6 @@ export type CronRunEvent =
   | { type: 'CronSuppressed'; data: DecisionFields & { readonly reason: SuppressionReason; readonly blackout_id: string | null } }
   | { type: 'CronMissed'; data: DecisionFields }
   | { type: 'CronOccurrenceSkipped'; data: DecisionFields }
-  /** A person has requested a run outside of the schedule. */
   | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & Target }
   /**
    * An attempt has sent a message to an agent. The event names the message and its delivery. If the message is not
@@ -59,7 +58,6 @@ export type CronRunEvent =
 export type CronRun = {
   readonly decision: (typeof DECISIONS)[number] | 'undecided';
   readonly job_id: string;
-  /** The agent to which the job belongs. */
   readonly agent_id: string;
   /** The agent that the job calls; null if the target is not an agent. */
   readonly target_agent_id: string | null;
@@ -252,7 +250,6 @@ export const skip =
     return [{ type: 'CronOccurrenceSkipped', data: { ...decisionFields(job, dueAt, next), ...(job_status && { job_status }) } }];
   };
 
-/** Requests a run of the job outside of its schedule. */
 export const requestRun =
   (job: CronJob, at: string) =>
   (run: CronRun): CronRunEvent[] => {

@@ -17,7 +17,6 @@ const MIN_BOMB_BYTES = 100_000;
 export const MAX_PATH_DEPTH = 20;
 const MAX_PATH_LENGTH = 1_024;
 
-/** An entry of an archive, as its directory describes it. */
 export type ArchiveEntry = {
   readonly path: string;
   /** The type and the permissions of the file on Unix; 0 if the archive does not contain them. */

@@ -12,7 +12,6 @@ export const INVITATION_LIFETIME_HOURS = 72;
 const TOKEN = /^inv_(c[a-z0-9]{24})_(c[a-z0-9]{24})_[0-9A-Za-z]{38}$/;
 const ISSUERS: readonly TenantRole[] = ['OWNER', 'ADMIN'];
 
-/** The tenant and the member that an invitation is for. */
 export type Invitee = { readonly tenant_id: string; readonly user_id: string };
 
 /**
@@ -57,7 +56,6 @@ export const issue =
 export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: string): boolean =>
   isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && invitations[user_id] !== undefined;
 
-/** Returns whether the issuer of the invitation may still invite this member. */
 const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id: string): boolean => {
   const member = members[user_id];
   return member !== undefined && mayInvite(members[issuer_id]?.role, member.role);

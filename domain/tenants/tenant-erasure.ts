@@ -131,6 +131,5 @@ export const completeErasure =
   ({ erasure }: Erasable): TenantErasureEvent[] =>
     erasure?.record && !erasure.is_completed ? [{ type: 'TenantErasureCompleted', data: removed }] : [];
 
-/** Returns the text of an erasure receipt that the platform signs. */
 export const receiptText = (tenant_id: string, { key_destroyed_at, position, streams, events }: ErasureRecord): string =>
   ['annals erasure receipt v1', tenant_id, key_destroyed_at, position, streams, events].join('\n');

@@ -7,7 +7,6 @@ export const category = 'connector';
 /** The maximum number of tools that one connector provides. Their descriptions must fit into one event. */
 export const MAX_CONNECTOR_TOOLS = 500;
 
-/** A tool as its connector describes it. */
 export type ConnectorTool = { id: string; name: string; display_name: string; description: string; description_long: string };
 
 export type ConnectorEvent = {

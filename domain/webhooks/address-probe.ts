@@ -1,7 +1,6 @@
 import { firstHeader, type SignatureScheme, type SignedRequest } from './conventions/signature-scheme.ts';
 import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
-/** A probe is not longer than this, in bytes. */
 const MAX_PROBE_BYTES = 512;
 
 /** Returns the body of a request as a text; null if it is too long for a probe. */

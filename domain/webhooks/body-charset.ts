@@ -72,7 +72,6 @@ const decode = (charset: string, bytes: Uint8Array): string => {
   }
 };
 
-/** Returns the bytes of a name or value in a form. */
 const formBytes = (text: string): Uint8Array =>
   Buffer.from(
     text.replaceAll('+', ' ').replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),

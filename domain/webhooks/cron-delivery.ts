@@ -39,7 +39,6 @@ const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { read
 /** The run for which a job sends a message, the agent that gets the message, and the time. */
 export type CronMessage = { readonly occurrence_id: string; readonly due_at: string; readonly agent_id: string; readonly at: string };
 
-/** Returns the facts and the body of the delivery with which a job sends a message to an agent. */
 export const cronDelivery = (
   job: CronJob,
   { occurrence_id, due_at, agent_id, at }: CronMessage,

@@ -36,7 +36,6 @@ export const partsField = (size: number): { parts?: number } => (size > CHUNK_BY
 export const chunkAt = (body: ReceivedBody, part: number): Uint8Array =>
   body instanceof Uint8Array ? body.subarray(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES) : body.chunks[part]!;
 
-/** Returns the id of the stream with the chunks of a body. */
 export const chunksId = (delivery_id: string, sha256: string): string => `${delivery_id}.${sha256}`;
 
 export const chunkStream = (tenant: string, delivery_id: string, sha256: string): string =>

@@ -60,7 +60,6 @@ export type DeliveryFacts = GuardrailResult & {
   cron?: CronOrigin;
   /** The slug of the benchmark; present only if the delivery is the message of a benchmark run. */
   benchmark?: string;
-  /** The origin of the mail; present only if the delivery is mail. */
   mail?: MailOrigin;
   /**
    * The id of the event of the accepted delivery. It is never stored: it is present only while the message of a

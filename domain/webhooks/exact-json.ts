@@ -53,7 +53,6 @@ const parseKeepingFirst = (text: string): unknown => {
   return readValue(next());
 };
 
-/** The members of all objects in a value. */
 const membersIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
   const inner = Object.values(value) as unknown[];

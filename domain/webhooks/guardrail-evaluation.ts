@@ -14,7 +14,6 @@ export type RuleSubject = { readonly size: number; readonly event: string | null
 /** A body to check. `media` and `json` are results of inspecting the body, and say how to read it. */
 export type CheckedBody = { readonly bytes: Uint8Array; readonly media: Media; readonly json: Extract<BodyVerdict, 'json' | 'form'> };
 
-/** A compiled pattern. */
 export type TextPattern = {
   /**
    * The number of instructions of the compiled pattern. The time that matching takes per character is at most
@@ -26,10 +25,8 @@ export type TextPattern = {
   readonly replace: (text: string, replacement: string) => { readonly text: string; readonly count: number };
 };
 
-/** A compiled JSONPath query. */
 export type JsonQuery = {
   readonly selects: (document: unknown) => boolean;
-  /** Returns the paths of the selected values. */
   readonly paths: (document: unknown) => readonly ValuePath[];
 };
 

@@ -96,7 +96,6 @@ type Fault = { readonly path: readonly string[]; readonly message: string };
 
 type Fields = { readonly kind: GuardrailKind; readonly options: z.output<typeof GuardrailOptions>; readonly action: GuardrailAction };
 
-/** Returns what is wrong with the options and the action of a rule of this kind. */
 const faultsOf = ({ kind, options, action }: Fields): Fault[] => {
   const { required, optional = [], actions } = KINDS[kind];
   const names = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];

@@ -75,6 +75,5 @@ export const evaluateGuardrails = ({ integration, isAgentActive, event, json, fa
 const passesFilter = (filter: readonly string[], event: string | null): boolean =>
   filter.length === 0 || (event !== null && filter.includes(event));
 
-/** Returns the names of the checks whose verdict is a label. */
 export const labelsOf = (guardrails: readonly GuardrailVerdict[]): readonly string[] =>
   guardrails.filter(({ verdict }) => verdict === 'label').map(({ rule }) => rule);

@@ -3,7 +3,6 @@ import type { BodyFields, Handshake, HandshakeReply } from './conventions/provid
 import type { ReceivedBody } from './conventions/received-body.ts';
 import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
-/** A handshake is not longer than this, in bytes. */
 const MAX_HANDSHAKE_BYTES = 16_384;
 
 const isBareBody = ({ isBare }: Handshake, body: ReceivedBody): boolean => {

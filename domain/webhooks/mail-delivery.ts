@@ -12,7 +12,6 @@ export const MAIL_PROVIDER = 'mail';
  */
 export type MailFacts = DeliveryFacts & { provider: typeof MAIL_PROVIDER; mail: MailOrigin };
 
-/** A mail message to an agent. */
 export type NewMail = {
   readonly message_id: string;
   readonly agent_id: string;

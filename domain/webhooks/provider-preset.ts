@@ -44,7 +44,6 @@ export const missingHeaders = (
   return needed.find((names) => names.length > 0 && !firstHeader(request, names)) ?? null;
 };
 
-/** The fields of an integration that its preset depends on. */
 export type PresetOwner = IntegrationSettings & { readonly provider: Provider };
 
 const conventionsOf = (owner: PresetOwner): ProviderDefinition => {

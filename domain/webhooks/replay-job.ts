@@ -18,7 +18,6 @@ type TenantCriteria = {
   provider_delivery_id?: string;
   matched_secret?: string;
   delivery_status?: string;
-  /** The agent whose deliveries are selected. */
   source_agent_id?: string;
 };
 

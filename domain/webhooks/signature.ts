@@ -114,7 +114,6 @@ const isSignedWith = ({ algorithm, messages, signatures }: Omit<SignatureClaim, 
   return isMatch;
 };
 
-/** Returns a function that checks whether a signature is valid for the message. */
 const signatureCheck = (
   algorithm: SignatureAlgorithm,
   message: readonly Uint8Array[],

@@ -3,7 +3,6 @@ import type { DeliveryFacts } from './delivery.ts';
 /** The maximum size of the body of a call of a skill webhook: 1 MiB. */
 export const MAX_CALL_BYTES = 1_048_576;
 
-/** The provider of deliveries that are calls of skills. */
 export const SKILL_PROVIDER = 'skill';
 
 /**

@@ -16,7 +16,6 @@ export const initial: TenantGuardrails = { rules: [] };
 
 export const evolve = (_: TenantGuardrails, { data }: Recorded<TenantGuardrailsEvent>): TenantGuardrails => ({ rules: data.rules });
 
-/** Replaces all rules of the tenant. */
 export const replace =
   (rules: readonly GuardrailRule[]) =>
   (current: TenantGuardrails): TenantGuardrailsEvent[] =>

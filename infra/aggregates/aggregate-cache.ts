@@ -12,7 +12,6 @@ import { loadStream } from './snapshots.ts';
 export type AggregateCache = AggregateReader & {
   /** Reads the events after the cached revision from the log, and returns the state after them. @throws LogError */
   readonly refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
-  /** Caches the state of a stream. */
   readonly put: <S>(stream: string, loaded: Loaded<S>) => void;
   /** Starts the subscription, which delivers the events appended from now on. @throws LogError */
   readonly start: () => Promise<void>;

@@ -3,7 +3,6 @@ import { createHmac, randomInt } from 'node:crypto';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-/** Returns random characters of an alphabet. */
 export const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 

@@ -9,7 +9,6 @@ import { createTransact, throwAsRefusal } from './transact.ts';
 
 const ANNALS: Actor = { kind: 'system', id: 'annals' };
 
-/** Describes the events of a reactor. */
 export type ReactorEvents = {
   /** By default, the platform itself. */
   readonly actor?: Actor;

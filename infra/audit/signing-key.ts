@@ -18,7 +18,6 @@ type Deps = {
   readonly actor?: Actor;
 };
 
-/** Returns the location of the encrypted private key of a key pair. */
 export const privateKeyLocation = (key_id: string): SecretLocation => ({
   tenant: PLATFORM,
   category: AuditKey.category,

@@ -12,7 +12,6 @@ const failureOf = (error: unknown): FailedEgress => {
   throw error;
 };
 
-/** Creates the client that reads datasets of benchmarks from URLs. */
 export const createDatasetClient = (client: GuardedClient): DatasetHost => ({
   fetch: async (url) => {
     try {

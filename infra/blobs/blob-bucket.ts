@@ -18,7 +18,6 @@ const elements = (body: Buffer, name: string) => {
   return { root, found: Array.from(root.getElementsByTagName(name)) };
 };
 
-/** Stores blobs as objects of a bucket. */
 export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBackend => {
   const client = createS3Client(bucket, timeouts);
   const pathOf = ({ tenant, sha256 }: BlobName): string => `/${bucket.prefix}${tenant}/${sha256}`;

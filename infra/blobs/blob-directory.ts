@@ -93,7 +93,6 @@ const readHead = async (handle: FileHandle, length: number): Promise<Buffer> => 
   return head.subarray(0, filled);
 };
 
-/** Returns the path of the file that stores a blob. */
 export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => join(root, tenant, sha256.slice(0, 2), sha256);
 
 /**

@@ -12,7 +12,6 @@ export type Bucket = {
   readonly secretAccessKey: string;
 };
 
-/** The place where blobs are stored. */
 export type BlobLocation = { readonly kind: 'directory'; readonly path: string } | ({ readonly kind: 'bucket' } & Bucket);
 
 /** The valid forms of BLOBS_URL, as the error message for an invalid value lists them. */
@@ -20,7 +19,6 @@ export const BLOBS_URL_FORMS =
   'must be s3://<key id>:<secret>@<bucket>[/<prefix>]?region=<region>, https://<key id>:<secret>@<host>/<bucket>[/<prefix>][?region=<region>] ' +
   '(with / + and % in the secret percent-encoded), or file:///<directory>';
 
-/** Returns the path of the default directory for blobs, in the data directory. */
 export const blobDirectoryOf = (annalsData: string): string => join(annalsData, 'blobs');
 
 /** Returns the default BLOBS_URL for the processes that `annals start` starts. */

@@ -9,9 +9,7 @@ import { createBlobReader } from './blob-reader.ts';
 const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[a-z0-9]{1,64}$/;
 
-/** The blob stores of all tenants. */
 export type BlobStore = {
-  /** Returns the blob store of one tenant. */
   readonly of: (tenant: string) => Blobs;
 };
 

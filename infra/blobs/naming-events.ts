@@ -20,7 +20,6 @@ const forget = (kept: Kept, ranges: readonly AgentMemory.EntryRange[]): void => 
   for (const { first, last } of ranges) for (let index = indexOfEntry(first); index <= indexOfEntry(last); index++) kept.delete(index);
 };
 
-/** Applies an event of a memory to the events of its stream that are kept. */
 const applyTo = (kept: Kept, event: MemoryEvent): void => {
   if (event.type === 'MemoryImportUndone') kept.clear();
   else if (event.type === 'MemoryForgotten') forget(kept, event.data.ranges);

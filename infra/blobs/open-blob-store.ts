@@ -6,7 +6,6 @@ import { openBlobDirectory } from './blob-directory.ts';
 import { blobDirectoryOf, defaultBlobsUrl, parseBlobsUrl } from './blob-location.ts';
 import { type BlobStore, createBlobStore, withoutBlobStore } from './blob-store.ts';
 
-/** The part of the configuration that determines where blobs are stored. */
 export type BlobConfig = { readonly blobsUrl?: string | undefined; readonly annalsData: string };
 
 /**
@@ -21,7 +20,6 @@ export const findBlobsUrl = ({ blobsUrl, annalsData }: BlobConfig): string | und
 /** A place where blobs are stored, and the local directory for files while they are being encrypted. */
 export type BlobPlace = { readonly backend: BlobBackend; readonly drafts: string };
 
-/** Opens a directory as a place. */
 export const openDirectoryPlace = (root: string): BlobPlace => ({ backend: openBlobDirectory(root), drafts: join(root, DRAFTS) });
 
 /** Opens the place that `findBlobsUrl` returns, without sending a request to it; null if there is none. */

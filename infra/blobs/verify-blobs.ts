@@ -13,7 +13,6 @@ export type BlobFinding = {
   readonly event_id: string;
 };
 
-/** The number and size of the blobs that were read, and the findings. */
 export type BlobVerification = { readonly read: number; readonly bytes: number; readonly findings: readonly BlobFinding[] };
 
 const sizeOf = async (content: AsyncIterable<Uint8Array>): Promise<number> => {

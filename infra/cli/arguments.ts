@@ -71,5 +71,4 @@ export const runnerLimits = ({ concurrency, timeout, once, max }: RunnerArgument
   };
 };
 
-/** Returns whether a text is an http or https URL. */
 export const isWebUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);

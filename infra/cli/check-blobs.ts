@@ -6,7 +6,6 @@ import { printLine } from '../logging/print-line.ts';
 import { openVault } from '../vault/vault.ts';
 import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts';
 
-/** Whether to print JSON, and whether to print all findings. */
 type Output = { readonly json: boolean; readonly verbose: boolean };
 
 /** Prints the result of the verification of the stored files. @returns the exit code */

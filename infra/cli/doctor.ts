@@ -55,7 +55,6 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
   return { finding, expected };
 };
 
-/** Returns the advice about errors of the file system in a directory. */
 const adviceAbout = (directory: string) => (error: unknown) => fileAdvice(error, directory);
 
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));

@@ -3,7 +3,6 @@ import { finish } from '../processes/exit.ts';
 import { rejectUnknownArguments, usageError } from './arguments.ts';
 import { readConfig } from './command-runs.ts';
 
-/** The options that select entries. */
 const SELECTION = {
   from: { type: 'string', description: 'Only entries at or after this time, such as 2026-11-01T00:00:00Z' },
   until: { type: 'string', description: 'Only entries before this time' },

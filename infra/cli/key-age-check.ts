@@ -15,7 +15,6 @@ const RUNNING_FOR_LONG_MS = 3_600_000;
 
 const oldestOf = ({ tenants }: KeyReport) => tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))[0];
 
-/** Returns a text about the age of the keys. */
 const agesOf = (report: KeyReport, masterSince: string): string => {
   const oldest = oldestOf(report);
   const dataKeys = oldest

@@ -2,7 +2,6 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PROGRAM_ROOT } from '../program.ts';
 
-/** The commands that can run as a service. */
 export const SERVICES = ['start', 'serve', 'work'] as const;
 export type ServiceName = (typeof SERVICES)[number];
 

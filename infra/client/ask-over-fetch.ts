@@ -34,7 +34,6 @@ export const createLastToken = () => {
   };
 };
 
-/** What all calls of a client have in common. */
 export type Shared = {
   readonly targets: () => Promise<ReadonlyMap<string, ApiTarget>>;
   readonly send: (request: Outgoing, options: Omit<FetchOptions, 'fetch'>) => Promise<Response>;

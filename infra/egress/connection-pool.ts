@@ -27,7 +27,6 @@ export type ConnectionPool = {
 
 type Opened = { readonly agent: Agent; readonly request: typeof import('undici').request };
 
-/** Creates the pool of connections to other hosts. */
 export const createConnectionPool = (rules: EgressRules, options: PoolOptions): ConnectionPool => {
   const { connectTimeoutMs = CONNECT_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, resolve } = options;
   let opened: Promise<Opened> | undefined;

@@ -11,7 +11,6 @@ type Allowance = { readonly name: string | null; readonly range: IpRange | null;
 export type Destination = { readonly hostname: string; readonly port: number };
 
 export type EgressRuleOptions = {
-  /** The entries of EGRESS_ALLOW. */
   readonly allow?: readonly string[] | undefined;
   /** The ports that need no entry; 443 and 8443 if absent. */
   readonly ports?: readonly number[] | undefined;

@@ -33,7 +33,6 @@ export const ipRangeOf = (text: string): IpRange | null => {
   return { address, bits: bits === undefined ? address.toByteArray().length * 8 : Number(bits) };
 };
 
-/** Returns whether an address belongs to a range. */
 export const isInRange = (address: IpAddress, range: IpRange): boolean =>
   address.kind() === range.address.kind() && address.match(range.address, range.bits);
 

@@ -28,7 +28,6 @@ export type EgressRequest = {
  */
 export type Attempt = { readonly url: URL; readonly request: EgressRequest; readonly signal: AbortSignal; readonly hops: number };
 
-/** Returns the first value of a header of the answer. */
 export const headerOf = ({ headers }: Dispatcher.ResponseData, name: string): string | undefined => {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;

@@ -53,7 +53,6 @@ export async function* readEvents(open: () => ClientStream, toLogError: (error: 
   }
 }
 
-/** Returns the first event and stops reading. Returns null if there is none. */
 export const firstEvent = async (events: AsyncIterable<Recorded>): Promise<Recorded | null> => {
   for await (const event of events) return event;
   return null;

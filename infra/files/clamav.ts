@@ -59,7 +59,6 @@ const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>
   }
 };
 
-/** Returns whether clamd answers. */
 export const pingClamav = async (address: ClamavAddress): Promise<boolean> =>
   (await ask(address, [Buffer.from('zPING\0')], PING_TIMEOUT_MS)) === 'PONG';
 

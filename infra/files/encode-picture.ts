@@ -60,7 +60,6 @@ const encodeAs = async (source: Uint8Array | Pixels, type: string): Promise<Enco
   return { bytes: data, content_type, width: info.width, height: info.height };
 };
 
-/** An entry in the directory of an ICO file. */
 type IconEntry = { readonly start: number; readonly size: number; readonly isPng: boolean; readonly side: number; readonly depth: number };
 
 /** Reads the directory of an ICO file. @throws RangeError if the file ends early, Refusal invalid */

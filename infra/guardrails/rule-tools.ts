@@ -3,5 +3,4 @@ import type { RuleTools } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { compileJsonQuery } from './json-query.ts';
 import { textPattern } from './pattern-compiler.ts';
 
-/** The functions that compile the patterns and the queries of rules, and find instructions. */
 export const ruleTools: RuleTools = { compilePattern: textPattern, compileQuery: compileJsonQuery, findInjection };

@@ -20,7 +20,6 @@ export const fail = (message: string, advice: string): Result => ({ level: 'fail
 
 const LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL', none: '--  ' } as const satisfies Record<Level, string>;
 
-/** Returns a finding as lines for people. The advice is on the second line. */
 export const findingLines = ({ part, level, message, advice }: Finding): string[] => [
   `${LABELS[level]}  ${part.padEnd(12)} ${message}`,
   ...(advice ? [`      -> ${advice}`] : []),

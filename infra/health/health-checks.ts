@@ -135,7 +135,6 @@ export const checkWorker = async (
   return found.level === 'ok' ? ((await findWaitingReactors(client, isIncluded)) ?? found) : found;
 };
 
-/** Checks that no projection has parked events. */
 export const checkParkedEvents = async (client: Db): Promise<Result> => {
   if (!(await hasSystemTables(client))) return none('there are no read models yet');
   const counts = await parkedCounts(client);

@@ -18,7 +18,6 @@ export type ConsoleAssets = {
    * The path below which the assets are served. It contains a digest of the assets, so browsers may cache them forever.
    */
   readonly base: string;
-  /** Returns an asset by its path; null if there is none. */
   readonly find: (path: string) => Asset | null;
 };
 

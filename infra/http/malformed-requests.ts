@@ -111,7 +111,6 @@ const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<vo
 /** A socket of Node's HTTP server. Its internal field `_httpMessage` contains the response that Node is sending. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
-/** How to send and report the last response of a connection. */
 type LastAnswer = { readonly send: (socket: Duplex, response: string) => void; readonly report: ReportMalformed };
 
 /** The sockets that have received an invalid request while earlier requests still wait for their responses. */

@@ -20,7 +20,6 @@ const actorOf = (principal: Principal | undefined): string | null => {
 
 const keyOf = (principal: Principal | undefined): string | null => (principal && principal.kind !== 'system' ? principal.key_id : null);
 
-/** Rounds milliseconds to whole microseconds. */
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1_000) / 1_000;
 
 const ignoreRequest: LogRequest = () => {};
@@ -54,7 +53,6 @@ const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): 
 };
 
 export type RequestLog = {
-  /** Returns the function that logs requests of one kind. */
   readonly ofKind: (kind: RequestKind) => LogRequest;
   /** Logs the number of lines that were omitted since the last interval. Must be called before the process exits. */
   readonly close: () => void;

@@ -116,7 +116,6 @@ const decodeLegacy = (bytes: Buffer, [declared = '', ...hints]: readonly string[
   return new TextDecoder('windows-1252').decode(bytes);
 };
 
-/** Returns whether all bytes can be decoded in the character set. */
 export const fitsCharset = (bytes: Buffer, label: string): boolean => {
   const name = canonicalName(label);
   return isUtf8(bytes) || (name !== 'utf-8' && !(decodeAs(name, bytes) ?? '\ufffd').includes('\ufffd'));

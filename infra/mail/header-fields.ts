@@ -20,10 +20,8 @@ export const fieldsIn = (header: Buffer): HeaderField[] => {
   return fields.map(({ name, lines: folded }) => ({ name, value: folded.join('').replaceAll('\r', ' ').trim() }));
 };
 
-/** Returns the value of the first field with this name. */
 export const fieldOf = (fields: readonly HeaderField[], name: string): string | undefined =>
   fields.find((field) => field.name === name)?.value;
 
-/** Returns the values of all fields with this name. */
 export const fieldsOf = (fields: readonly HeaderField[], name: string): readonly string[] =>
   fields.filter((field) => field.name === name).map(({ value }) => value);

@@ -68,7 +68,6 @@ const isFile = ({ disposition, type }: MimePart, place: Place): boolean => {
   return place === 'part' && [...type.parameters.keys()].some((key) => /^name\b/.test(key));
 };
 
-/** Returns whether a part can hold the words of the sender. */
 const canHoldWords = (part: MimePart): boolean =>
   part.type.value.startsWith('multipart/') || (/^text\/(?:plain|html)$/.test(part.type.value) && !isFile(part, 'form'));
 

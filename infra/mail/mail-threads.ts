@@ -22,7 +22,6 @@ const MAX_WAITING = 20;
 
 const SHORT_REASON = 100;
 
-/** Returns the answer for a message that could not be parsed. */
 const answerFor = ({ kind, message }: TaskError): SmtpError => {
   if (kind === 'failed') return answer(554, `5.6.0 The message cannot be parsed: ${message.slice(0, SHORT_REASON)}`);
   if (kind === 'time' || kind === 'memory') return answer(554, `5.6.0 The message is too complex: ${message} to parse it`);

@@ -17,7 +17,6 @@ import { decodeTransfer } from './transfer-encoding.ts';
 const MAX_SIGNATURES = 20;
 const MAX_HINTS = 5;
 
-/** Returns the parts that have no parts. */
 export const leavesOf = (part: MimePart): MimePart[] => (part.children.length > 0 ? part.children.flatMap(leavesOf) : [part]);
 
 /** Returns the charsets that a message names in its parts and in the encoded words of its header. */

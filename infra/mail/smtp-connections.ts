@@ -79,7 +79,6 @@ export const createConnectionLimits = (given: Partial<ConnectionLimits> = {}) =>
     },
     /** All bytes of the message have arrived: it is not the client that takes time now. */
     pause: (socket: Socket): void => clearTimeout(connections.timers.get(socket)),
-    /** The message is answered. */
     finish: (socket: Socket): void => {
       writing.delete(socket);
       if (!socket.destroyed) expireAfter(connections, socket, limits.mailFromMs);

@@ -40,7 +40,6 @@ const startOfLine = (text: TextLines): string => {
   return marker === '' ? prefix : prefix.slice(0, Math.max(0, prefix.length - marker.length)) + marker;
 };
 
-/** Appends text as it is, in the current line. */
 export const appendText = (text: TextLines, words: string): void => {
   if (text.current.length === 0) {
     const isQuoted = text.prefix.startsWith('>') && text.lines.at(-1)?.startsWith('>');

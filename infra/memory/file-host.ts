@@ -11,7 +11,6 @@ const failureOf = (error: unknown): FailedEgress => {
   throw error;
 };
 
-/** Creates the client that reads files from URLs. */
 export const createFileHost = (client: GuardedClient): FileHost => ({
   download: async (url, consume) => {
     try {

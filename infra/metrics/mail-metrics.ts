@@ -1,7 +1,6 @@
 import type { SmtpReceiver } from '../mail/smtp-receiver.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 
-/** Adds metrics about the mail that this process receives by SMTP. */
 export const addMailMetrics = (metrics: Pick<ProcessMetrics, 'addGroup'>, status: SmtpReceiver['status']): void =>
   metrics.addGroup({
     help: {

@@ -177,7 +177,6 @@ export const createChainedPublisher = (
     /** Rejects with the first error. Never resolves. */
     failed: failure.promise,
     expectedLast: (): ExpectedLastMessage => publisher.expectedLast,
-    /** Returns the number of messages that are pending or in flight. */
     waiting: (): number => publisher.pending.length + publisher.messagesInFlight,
     /** Adds a message. @returns a promise if too many messages are pending; the caller should then wait for it */
     add: (message: OutgoingMessage): void | Promise<void> => add(publisher, message),

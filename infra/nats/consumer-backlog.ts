@@ -24,7 +24,6 @@ export type Backlog = {
   /** The number of agents whose runners have ever connected. */
   readonly consumers: number;
   readonly unacknowledged: number;
-  /** The number of requests of runners that wait for a message. */
   readonly waitingRunners: number;
   /** The consumers with unacknowledged messages, at most 100 of them. */
   readonly behind: readonly ConsumerBacklog[];

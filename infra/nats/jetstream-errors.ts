@@ -21,7 +21,6 @@ const OUTAGE_CODES: ReadonlySet<string> = new Set([
   ErrorCode.JetStreamIdleHeartBeat,
 ]);
 
-/** Returns whether an error means that the broker is unavailable. */
 export const isBrokerUnavailable = (error: unknown): boolean => error instanceof NatsError && OUTAGE_CODES.has(error.code);
 
 /** Returns JetStream's own error code; 0 if the error does not come from JetStream. */

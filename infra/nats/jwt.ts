@@ -11,7 +11,6 @@ export type UserClaims = {
   /** The seed of the account to which the user belongs (SA…). */
   accountSeed: string;
   name: string;
-  /** The user's public key (U…). */
   publicKey: string;
   /** The user's permissions. By default, the user may do everything in the account. */
   permissions?: Permissions;
@@ -73,7 +72,6 @@ const sign = (issuer: KeyPair, claims: { sub: string; name: string; nats: object
   return `${text}.${base64url(issuer.sign(new TextEncoder().encode(text)))}`;
 };
 
-/** Creates the JWT of an operator, signed by the operator itself. */
 export const operatorJwt = (operator: KeyPair, systemAccount: string): string =>
   sign(operator, { sub: operator.getPublicKey(), name: 'annals', nats: { type: 'operator', version: 2, system_account: systemAccount } });
 
@@ -102,7 +100,6 @@ const serviceExport = ({ name, subject, answersWithinMs }: ServiceExport): objec
   token_req: true,
 });
 
-/** Creates the JWT of an account, signed by the operator. */
 export const accountJwt = (
   operator: KeyPair,
   { publicKey, name, jetstream, revocations, exports, streams = [], imports }: AccountClaims,

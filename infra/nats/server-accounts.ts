@@ -33,7 +33,6 @@ export const publicKeyOf = (seed: string): string => keyPairOf(seed).getPublicKe
 
 const signed = (seeds: ServerSeeds, claims: AccountClaims): string => accountJwt(keyPairOf(seeds.operator), claims);
 
-/** Creates the JWT of the server's system account. */
 export const systemAccountJwt = (seeds: ServerSeeds): string =>
   signed(seeds, { publicKey: publicKeyOf(seeds.system), name: 'SYS', jetstream: false });
 

@@ -26,7 +26,6 @@ export type OAuthOptions = {
 type Library = typeof oauth;
 const RETRY_AFTER_SECONDS = 10;
 
-/** Returns an error, followed by the errors that caused it. */
 const causesOf = (error: unknown): unknown[] => {
   const causes: unknown[] = [];
   for (let cause = error; cause !== undefined && causes.length < 5; cause = (cause as Error)?.cause) causes.push(cause);

@@ -71,7 +71,6 @@ const refusalOf = (error: unknown): Refusal => {
 /** Returns whether an error comes from the Stripe library. Any other error is a bug, and users must not see it. */
 const isStripeError = (error: unknown): boolean => error instanceof Error && 'type' in error && String(error.type).startsWith('Stripe');
 
-/** Creates the connection to Stripe, the payment provider. */
 export const createStripeProvider = (options: StripeOptions): PaymentProvider => {
   let opened: Promise<Stripe> | undefined;
 

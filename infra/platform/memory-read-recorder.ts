@@ -60,7 +60,6 @@ export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pic
     });
   };
 
-  /** Records all reads that are not recorded yet. */
   const recordAll = async (): Promise<void> => {
     await flushing;
     await flush(true);

@@ -47,7 +47,6 @@ type Providers = Pick<
   OperationServices,
   'codeHost' | 'datasets' | 'payments' | 'testDatabase' | 'oauth' | 'createBrokerUser' | 'runnerBroker'
 > & {
-  /** The hosts from which files are imported. */
   readonly files: FileHost;
   /** Null if there is no virus scanner. */
   readonly findVirus: ScanPorts['findVirus'];

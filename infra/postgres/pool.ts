@@ -118,7 +118,6 @@ export const isUnavailable = (error: unknown): boolean => {
  */
 export const isRefusedValue = (error: unknown): boolean => /^(22|23|54)/.test((error as { code?: string }).code ?? '');
 
-/** Quotes an identifier for use in SQL. */
 export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const NEEDS_NO_ESCAPE = /^[^"\\]*$/;

@@ -47,7 +47,6 @@ export type StartServicesOptions = {
   /** The ports that the services used at the last start. */
   readonly lastPorts: ServicePorts;
   readonly run: (spec: ManagedProcess) => Promise<Supervised>;
-  /** Called with lines for the operator. */
   readonly report: (line: string) => void;
   /** Called with a promise for each service that is being started, so that `close` can wait for it. */
   readonly onStarting: (starting: Promise<unknown>) => void;

@@ -43,7 +43,6 @@ export type Launch = {
   readonly ready: Promise<Launched>;
   /** Stops all processes in this order: serve and work, NATS, PostgreSQL, event store. */
   readonly close: () => Promise<void>;
-  /** Kills all processes immediately. */
   readonly kill: () => void;
 };
 

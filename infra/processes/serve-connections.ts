@@ -20,7 +20,6 @@ import { retryUntilAvailable } from './retry-until-available.ts';
 /** The maximum time in milliseconds that a start waits for a spool on a slow disk. */
 const SPOOL_OPEN_TIMEOUT_MS = 5_000;
 
-/** Opens the connections of this process to the log, the database and NATS. */
 export const openConnections = async (config: Config, logger: Logger, onAppend: LogOptions['onAppend'] & {}) => {
   const corruption = createCorruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report, onAppend });

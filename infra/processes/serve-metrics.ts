@@ -19,7 +19,6 @@ const MASTER_KEY_TTL_MS = 30_000;
 type SpoolState = DropFirst<Parameters<typeof addSpoolMetrics>>;
 type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Returns whether the key in the file has one of these ids. */
 const holdsKey = (file: string, ids: readonly string[]): Promise<boolean> =>
   loadMasterKey(file, false).then(
     ({ kid }) => ids.includes(kid),
@@ -54,7 +53,6 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
     onDrained: countDrained(metrics),
     addMail: (status: SmtpReceiver['status']): void => addMailMetrics(metrics, status),
     addSpool: (...state: SpoolState): void => addSpoolMetrics(metrics, ...state),
-    /** Closes the log of requests. */
     close: requestLog.close,
     addServices: (checks: DependencyChecks, { masterKeyIds }: Pick<Vault, 'masterKeyIds'>): void => {
       addDependencyMetrics(metrics, checks);

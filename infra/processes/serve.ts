@@ -65,7 +65,6 @@ const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobF
   };
 };
 
-/** Creates the health report from the connections of this process. */
 const healthReport = (config: Config, connections: Connections, isFailing: () => boolean): ReadHealth => {
   const { corruption, keys, projectionAdmin, spool } = connections;
   const faults = () => [...corruption.degradedParts(), ...keys.degradedParts()];

@@ -112,7 +112,6 @@ const openHeadKey = async (log: Log, vault: LazyVault) => {
   return openSigningKey({ log, vault: await vault.open() });
 };
 
-/** The reactors that need the broker. */
 type BrokerReactors = { readonly relay: RelayProcess; readonly recorder: AcknowledgementRecorder };
 
 /**

@@ -57,7 +57,6 @@ const comparisonReply = (comparison: Comparison | null, projection: AnyProjectio
 const totalOf = ({ done, events, lag_events }: RebuildProgress): number =>
   done > 0 ? Math.max(events, Math.round(events / done)) : events + lag_events;
 
-/** Returns the differing rows that the comparison of a rebuild has recorded. */
 export const sampledDifferences = ({ outcome }: RebuildRequest): readonly Difference[] => (outcome as Outcome)?.comparison?.shown ?? [];
 
 export const rebuildReply = (request: RebuildRequest, projection: AnyProjection, status: PublishedStatus | undefined): Rebuild => {

@@ -5,7 +5,6 @@ import { projections } from '../../projections/registry.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 import { shadowSchemaOf } from './open-projection.ts';
 
-/** The tables whose rows are kept when a tenant is erased. */
 const KEPT_TABLES = projections
   .flatMap(({ tables }: AnyProjection) => tables.filter((table) => table.isKeptAfterErasure))
   .map(({ name }) => name);

@@ -17,7 +17,6 @@ const SEARCH_AGAIN_MS = 30_000;
 export type ErasedTenants = {
   readonly has: (tenant: string) => boolean;
   readonly isEmpty: () => boolean;
-  /** Adds the tenant if the event records an erasure. */
   readonly note: (event: Recorded) => void;
   /**
    * Starts to search the log for erasures, and stores the result. Must be called regularly. Returns whether all

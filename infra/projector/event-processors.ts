@@ -15,7 +15,6 @@ import type { ProjectionWriter } from './projection-writer.ts';
  */
 export type EventProcessors = {
   readonly live: () => EventProcessor | null;
-  /** Returns the event processor of the writer with this name; null if it has none. */
   readonly processorOf: (name: string) => EventProcessor | null;
   /** Starts event processors for these writers. Writers at the same position share one. */
   readonly start: (writers: readonly ProjectionWriter[]) => void;

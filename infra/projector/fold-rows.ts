@@ -13,9 +13,7 @@ export type SampledRow = { readonly table: CompiledTable; readonly key: string; 
 export type FoldedRow = (sampled: SampledRow) => StoredRow | undefined;
 
 export type FoldOptions = {
-  /** The rows to fold. All other rows are skipped. */
   readonly rows: readonly SampledRow[];
-  /** The position of the last event to fold. */
   readonly until: Position;
   /** Called after every folded event. If it is absent, events are folded in larger steps, which is faster. */
   readonly onEvent?: (rowOf: FoldedRow, event: Recorded) => void;
@@ -67,7 +65,6 @@ export const foldRows = async (projection: AnyProjection, events: AsyncIterable<
   return fold.finish();
 };
 
-/** Yields all events of the log that a projection handles. */
 export async function* eventsFor(log: Log, projection: AnyProjection): AsyncIterable<Recorded> {
   const { handles } = compileProjection(projection);
   for await (const event of log.readAll()) if (handles(event)) yield event;

@@ -53,7 +53,6 @@ export const requestState = async (db: Querier, id: number): Promise<RequestStat
   return rows[0] ?? null;
 };
 
-/** Returns the open requests for these projections, oldest first. */
 export const openRequests = async (db: Querier, projections: readonly string[]): Promise<MaintenanceRequest[]> => {
   const { rows } = await db.query<MaintenanceRequest>(
     'select id::double precision as id, kind, projection, stream, outcome from annals.requests where done_at is null and projection = any($1::text[]) order by requests.id',
@@ -72,7 +71,6 @@ export const completeRequests = (db: Querier, projection: string, kinds: readonl
     [projection, kinds, JSON.stringify(outcome)],
   );
 
-/** Records the progress of an open request. */
 export const recordProgress = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);
 

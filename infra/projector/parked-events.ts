@@ -41,7 +41,6 @@ export const parkedEvents = async (db: Db, projection: string | null): Promise<P
   return rows;
 };
 
-/** Returns one parked event; null if the projection has not parked an event with this id. */
 export const parkedEvent = async (db: Db, projection: string, event_id: string): Promise<ParkedEvent | null> => {
   const { rows } = await db.query<ParkedEvent>(`${SELECT_PARKED} where projection = $1 and event_id = $2`, [projection, event_id]);
   return rows[0] ?? null;

@@ -2,7 +2,6 @@ import type { ClientBase, Pool } from 'pg';
 import type { Operator, RebuildDecision } from '../../commands/operations/projection-maintenance.ts';
 import { REQUEST_CHANNEL, type RequestKind } from './maintenance-requests.ts';
 
-/** The kinds of requests that start a rebuild. */
 const REBUILD_REQUESTS = ['rebuild', 'rebuild-if-equal', 'rebuild-held'] as const satisfies RequestKind[];
 /** The number of rebuilds that the history of a projection shows. */
 const MAX_REBUILDS = 100;
@@ -41,7 +40,6 @@ const SELECT_REBUILD = `
     where decision.rebuild = r.id and (decision.done_at is null or r.done_at is not null) order by decision.id desc limit 1
   ) d on true`;
 
-/** Returns one rebuild of a projection; null if the projection has no rebuild with this id. */
 export const rebuildRequest = async (db: Querier, projection: string, id: number): Promise<RebuildRequest | null> => {
   const { rows } = await db.query<RebuildRequest>(`${SELECT_REBUILD} where r.id = $1 and r.projection = $2 and r.kind = any($3::text[])`, [
     id,

@@ -7,8 +7,4 @@ import type { Comparison } from './compare-tables.ts';
  */
 export type RebuildComparison = { readonly comparison: Comparison | null; readonly events: number; readonly version: number };
 
-/**
- * The result of a rebuild: the comparison of the rebuilt rows with the old rows, and whether the rebuilt rows were
- * promoted.
- */
 export type RebuildResult = RebuildComparison & { readonly at: string; readonly promoted: boolean };

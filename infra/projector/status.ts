@@ -141,7 +141,6 @@ export const WORKER_SILENT_SECONDS = 10;
  */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 
-/** Returns the latest published status of each projection. */
 export const publishedStatuses = async (db: Pick<ClientBase, 'query'>): Promise<PublishedStatus[]> => {
   const { rows } = await db.query<{ status: Omit<PublishedStatus, 'silent_seconds'>; silent: number }>(
     'select status, extract(epoch from now() - seen_at)::double precision as silent from annals.statuses order by name',

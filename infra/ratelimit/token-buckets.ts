@@ -74,13 +74,11 @@ export const createTokenBuckets = (policy: RateLimitPolicy, { capacity = DEFAULT
     policy.failsClosed === true && state !== undefined && state.unsettled >= state.lease && sync?.isDown() === true;
 
   return {
-    /** Returns the current state of a bucket without taking a token. */
     peek: (key: string, now: number): TakeResult => {
       const state = states.peek(key);
       const fullAt = fullAtOf(rates, state, now);
       return resultOf(rates, fullAt, now, hasToken(rates, fullAt, now) && !isClosed(state));
     },
-    /** Takes one token, if the bucket has one. */
     take: (key: string, now: number): TakeResult => {
       const state = findOrCreate(key, now);
       const fullAt = fullAtOf(rates, state, now);

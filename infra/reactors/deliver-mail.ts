@@ -38,7 +38,6 @@ export type MailDelivererParts = TimedReactorParts & {
 
 const NOT_CONFIGURED = 'not_configured';
 
-/** Returns the context in which the mail of a tenant is delivered. */
 export const mailContext = (ctx: ReactorCtx, vault: Pick<Vault, 'open' | 'uniqueId'>, tenant: string) => ({
   ...ctx.inTenant(tenant),
   open: vault.open,

@@ -19,7 +19,6 @@ export type ReactorSessions = {
   readonly acquire: (name: string) => Promise<boolean>;
   readonly reads: Pick<Reads, 'rows'>;
   readonly query: pg.Pool['query'];
-  /** Releases all locks. */
   readonly close: () => Promise<void>;
 };
 

@@ -7,7 +7,6 @@ import { openEventOpener } from '../vault/event-opener.ts';
 import type { RelayLogger } from './publish-events.ts';
 import { type Relay, type RelayStatus, startRelay } from './relay.ts';
 
-/** The configuration of the relay's process. */
 export type RelayTask = Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'publicUrl' | 'masterKeyFile'> & { readonly eventstoreUrl: string };
 
 /**

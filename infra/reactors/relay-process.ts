@@ -22,7 +22,6 @@ const NODE_FLAGS = ['--max-semi-space-size=2'];
 
 export type RelayProcessParts = {
   readonly task: RelayTask;
-  /** The directory of Node's compile cache. */
   readonly compileCache: string;
   readonly logger: RelayLogger;
   /** Called with the message of each error that a damaged record of the event log causes. */

@@ -19,17 +19,14 @@ export type ProjectionPositions = {
   readonly behindMs: (projection: string) => number;
   /** Records that the log has had an event at this position since `at` (milliseconds since 1970; by default, now). */
   readonly noteEvent: (position: Position, at?: number) => void;
-  /** Whether the position of the projection is known and higher than this one. */
   readonly isAfter: (projection: string, position: Position) => boolean;
   /** Sets the position of a projection, and ends the waits of callers for which it is high enough. */
   readonly set: (projection: string, position: Position) => void;
-  /** Forgets all positions. */
   readonly clear: () => void;
 };
 
 type Waiter = { readonly projection: string; readonly wanted: Position; readonly resolve: () => void };
 
-/** Creates an empty set of positions. */
 export const trackPositions = (): ProjectionPositions => {
   const positions = new Map<string, Position>();
   const waiters = new Set<Waiter>();

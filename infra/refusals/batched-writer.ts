@@ -9,7 +9,6 @@ const MAX_ATTEMPTS = 5;
 
 export type BatchDeps = { readonly log: Log; readonly logger: Pick<Logger, 'warn'>; readonly now: () => string };
 
-/** The refusals of one stream that have not been written yet. */
 type PendingStream<T, E> = { readonly id: string; readonly tenant: string; readonly counter: CappedCounter<T, E> };
 
 /** The rules for recording one kind of refusals. */

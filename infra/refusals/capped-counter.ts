@@ -14,7 +14,6 @@ type Sum = { count: number; first: string; last: string };
 
 /** Describes one kind of refusals: how they become events, and who the caller of a refusal is. */
 export type RefusalKind<T, E> = {
-  /** Returns the event for one refusal. */
   readonly single: (refused: T) => E;
   /** Returns the event for a number of further refusals of one caller within a minute. */
   readonly summed: (sum: Sum & { caller: string }) => E;

@@ -19,7 +19,6 @@ const kind: HourlyKind<Refused, SkillRefusalEvent> = {
   callerOf: ({ call }) => clientOf(call.ip),
 };
 
-/** Creates the counter of the refused calls of one skill. */
 export const skillRefusalCounter = () => hourlyCounter(kind);
 
 /**

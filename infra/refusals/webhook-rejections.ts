@@ -11,7 +11,6 @@ const kind: RefusalKind<Rejection, RejectionEvent> = {
   isOnlyCounted: ({ reason }) => reason === 'rate_limited',
 };
 
-/** Creates a counter for the rejections of one integration. */
 export const rejectionCounter = () => cappedCounter(kind);
 
 /**

@@ -46,7 +46,6 @@ const resealFiles = async (parts: DataKeyRotationParts, tenant: string): Promise
   return resealTenantBlobs({ ...blobs, vault, onReseal, onDamaged: (message) => onProgress(`left as it is: ${message}`) }, tenant);
 };
 
-/** The number of files and the number of secrets that were encrypted again. */
 export type Resealed = { readonly files: number; readonly secrets: number };
 
 const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed> => {

@@ -8,7 +8,6 @@ const FILE = /^(\d{1,2})\.db$/;
 /** A numbered file of the spool. Only this process may write it, until it releases the lock or ends. */
 export type SpoolSlot = { readonly number: number; readonly path: string; readonly release: ProcessLock['release'] };
 
-/** Returns the directory of the spool in a data directory. */
 export const spoolDirectory = (annalsData: string): string => join(annalsData, 'spool');
 
 const pathOf = (dir: string, number: number): string => join(dir, `${number}.db`);
@@ -34,7 +33,6 @@ export const lockFreeSlot = (dir: string): SpoolSlot => {
   throw new Error(`${MAX_SLOTS} processes use the spool in ${dir}`);
 };
 
-/** Returns the numbers of the slots that have a file. */
 export const slotsWithFile = (dir: string): number[] =>
   existsSync(dir)
     ? readdirSync(dir)

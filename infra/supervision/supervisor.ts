@@ -53,7 +53,6 @@ const LOG_CHECK_INTERVAL_MS = 60_000;
 const READY_TIMEOUT_MS = 600_000;
 const POLL_INTERVAL_MS = 10;
 
-/** The state of one supervised process. */
 type Supervision = {
   readonly spec: ManagedProcess;
   readonly dirs: ProcessDirs;

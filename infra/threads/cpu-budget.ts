@@ -8,9 +8,7 @@ import { createLruMap } from '../lru-map.ts';
 export type CpuBudgetOptions = {
   readonly burstMs?: number;
   readonly perSecond?: number;
-  /** Called for each check that is refused. */
   readonly onRefused?: () => void;
-  /** The time in milliseconds. */
   readonly now?: () => number;
   /** The processor time that this thread has used, in milliseconds. */
   readonly used?: () => number;

@@ -33,7 +33,6 @@ export type DataKeyCache = {
    * Returns whether the keys were read.
    */
   readonly refresh: (tenant: string) => Promise<boolean>;
-  /** Drops the tenant's keys from memory. */
   readonly forget: (tenant: string) => void;
 };
 

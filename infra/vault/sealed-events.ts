@@ -6,7 +6,6 @@ import type { ContentKey, ContentKeys } from './content-keys.ts';
 import { UnknownKey } from './data-key-cache.ts';
 import { openBytes, sealBytes } from './sealed-bytes.ts';
 
-/** An event whose data are binary. */
 export type BytesEvent = NewEvent & { readonly data: Uint8Array };
 
 /** The parts of the name of an event's stream: the tenant, the category and the id. */

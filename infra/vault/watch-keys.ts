@@ -2,7 +2,6 @@ import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { DATA_KEY_ID, keyStream, NAME_KEY } from './wrapped-keys.ts';
 
 export type KeyChanges = {
-  /** Called when a tenant has a new data key. */
   readonly onDataKey: (tenant: string) => Promise<void>;
   /** Called before the data keys of a tenant are destroyed, and after that. */
   readonly onErased: (tenant: string) => void;

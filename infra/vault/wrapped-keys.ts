@@ -64,7 +64,6 @@ export const unwrapKeys = async (masters: MasterKeys, place: KeyPlace, keys: Wra
   return keys.map((key) => unwrapKnown(masters, place, key));
 };
 
-/** Encrypts a key with a master key. */
 export const wrapKey = (master: NamedKey, place: KeyPlace, { kid, key }: NamedKey): string => encrypt(master, locationOf(place, kid), key);
 
 /** The stream of the platform's name key, which is the first key of a log. */
@@ -126,20 +125,17 @@ export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, 
   }
 };
 
-/** Returns a random id for a new key. */
 export const newKeyId = (): string => randomBytes(6).toString('base64url');
 
 /** The last part of the name of the stream that stores a tenant's data keys: `key-<tenant>.vault`. */
 export const DATA_KEY_ID = 'vault';
 
-/** Returns the name of the stream that stores a tenant's data keys. */
 export const dataKeyStream = (tenant: string): string => keyStream({ tenant, id: DATA_KEY_ID });
 
 export const keyStream = ({ tenant, id }: KeyPlace): string => streamName(Wrapped.category, tenant, id);
 
 const locationOf = ({ tenant, id }: KeyPlace, field: string) => ({ tenant, category: Wrapped.category, id, field });
 
-/** Returns the metadata of an event about keys. */
 export const metadataOf = ({ tenant }: KeyPlace) => ({
   tenant,
   actor: { kind: 'system', id: 'vault' } as const,

@@ -24,7 +24,6 @@ export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | '
 /** Encrypts one chunk of a large body. @throws Refusal unavailable, not_found */
 export type SealChunk = (delivery: LargeDelivery, index: number) => Promise<BytesEvent>;
 
-/** Returns the event that stores one chunk of a body. */
 export const chunkEvent = (stream: string, { integration, facts, body }: LargeDelivery, index: number): BytesEvent => ({
   id: derivedId(stream, index),
   type: 'DeliveryBodyPart' satisfies DeliveryBodyEvent['type'],

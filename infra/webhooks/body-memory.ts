@@ -41,7 +41,6 @@ export type BodyMemoryOptions = {
 /** A large body that is being received, verified or recorded. */
 type Body = {
   readonly owner: BodyOwner;
-  /** The maximum number of chunks that this body can need. */
   readonly maxChunks: number;
   readonly chunks: Uint8Array[];
   /** Its promise rejects when the body is given up. */
@@ -64,7 +63,6 @@ type Pool = Required<BodyMemoryOptions> & {
   /** The bodies that have chunks. `used` counts these chunks. */
   readonly holders: Set<Body>;
   readonly used: Usage;
-  /** Counts the bodies that wait for a chunk. */
   readonly waiting: Usage;
   /** Chunks that are not in use. */
   readonly free: Uint8Array[];

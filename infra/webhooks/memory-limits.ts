@@ -42,7 +42,6 @@ export const createUsage = (limits: Limits): Usage => {
   };
 };
 
-/** Returns the usage of the chunks of these bodies. */
 export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
   const usage = createUsage(limits);
   for (const { owner, chunks } of holders) usage.add(owner, chunks.length);

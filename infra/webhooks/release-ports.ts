@@ -14,7 +14,6 @@ export type ReleaseParts = Pick<ReleasePorts, 'readDelivery' | 'guardrails'> & {
   readonly cache: AggregateReader;
 };
 
-/** Connects the release of blocked deliveries to the log. */
 export const releasePorts = ({ log, vault, cache, readDelivery, guardrails }: ReleaseParts): ReleasePorts => ({
   readDelivery,
   guardrails,

@@ -28,7 +28,6 @@ type Deps = {
 export type SpooledRecording = Pick<RecordingPort, 'record' | 'isReplay'> & {
   readonly isBreakerOpen: () => boolean;
   readonly spooledShare: SpooledShare['share'];
-  /** Stops recording the deliveries in the spool. */
   readonly close: () => Promise<void>;
 };
 

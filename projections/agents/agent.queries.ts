@@ -121,7 +121,6 @@ export const agentPage = (
   return Object.keys(favorites).length === 0 ? page : page.then((found) => withFavorites(found, favorites));
 };
 
-/** Returns the number of agents in the tenant. */
 export const agentCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, agents.name, agentCounter.table, tenant_id);
 

@@ -69,7 +69,6 @@ export const AgentBudgetRead = z
   .object({ hourly_limit_usd: z.number().nullable().meta(AGENT_FIELDS.hourly_limit_usd) })
   .meta({ id: 'AgentBudgetRead' });
 
-/** The budget of an agent as the API returns it. */
 export const AgentBudget = z
   .object({ hourly_limit_micros: z.int().nullable() })
   .transform(({ hourly_limit_micros }) => ({ hourly_limit_usd: hourly_limit_micros === null ? null : usdOf(hourly_limit_micros) }))

@@ -26,5 +26,4 @@ export const modelsOpenToTenant = (reads: Reads, tenant_id: string, window: Page
 
 const everyModel = defineList({ table }, (db) => db.selectFrom('models.models as model'));
 
-/** Returns a page of all models of the platform, as ModelRead. */
 export const allModels = (reads: Reads, window: PageWindow): Promise<Page> => reads.page(everyModel, {}, window);

@@ -59,7 +59,6 @@ const modelTenants = {
   docs: {},
 } as const satisfies Table;
 
-/** The models that are registered on the platform. */
 export const models = {
   name: 'models',
   version: 3,

@@ -64,7 +64,6 @@ const lastHead = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Returns the newest head of a tenant; null if it has none. */
 export const newestHead = async (reads: Reads, tenant_id: string): Promise<CoveringHead | null> =>
   coveringHead(await reads.rows(lastHead, { tenant_id }));
 
@@ -173,9 +172,7 @@ export type EntrySelection = {
   readonly from: string;
   readonly to: string;
   readonly type?: string | undefined;
-  /** The id of the request that caused the events. */
   readonly request_id?: string | undefined;
-  /** The category of the streams of the events. */
   readonly category?: string | undefined;
 };
 

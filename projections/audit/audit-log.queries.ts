@@ -61,7 +61,6 @@ export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditF
     ? reads.page(platformAuditList, withPattern(filter), window)
     : reads.page(auditList, { tenant_id, ...withPattern(filter) }, window);
 
-/** Returns the number of entries in the audit log of the tenant. */
 export const auditCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, audit.name, auditCounter.table, tenant_id);
 
@@ -98,7 +97,6 @@ export const positionAt = async (reads: Reads, tenant_id: string, time: string):
   return last ? (JSON.parse(last.doc) as Entry).position : null;
 };
 
-/** Returns the log position of an event; null if the audit log has no entry for it. */
 export const positionOfEvent = async (reads: Reads, event_id: string): Promise<Position | null> => {
   const entry = await byKey<Entry, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
   return entry && parseToken(entry.position);
@@ -107,7 +105,6 @@ export const positionOfEvent = async (reads: Reads, event_id: string): Promise<P
 /** The name and the e-mail address of an actor, as the tenant may see them. */
 export type ActorNames = { readonly name: string | null; readonly email: string | null };
 
-/** Returns the names of the actor of an event; null if the audit log has no entry for it. */
 export const actorNamesOf = async (reads: Reads, event_id: string): Promise<ActorNames | null> => {
   const entry = await byKey<{ readonly actor?: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
   return entry?.actor ? { name: entry.actor.name, email: entry.actor.email } : null;
@@ -117,7 +114,6 @@ const placeOfEvent = defineQuery((db, { tenant_id, id }: { tenant_id: string; id
   db.selectFrom('audit.audit_logs as entry').select('entry.place').where('entry.id', '=', id).where('entry.tenant_id', '=', tenant_id),
 );
 
-/** Returns the log position of an event of a tenant; null if the audit log of the tenant has no entry for it. */
 export const positionOfTenantEvent = async (reads: Reads, tenant_id: string, event_id: string): Promise<Position | null> => {
   const [entry] = await reads.rows(placeOfEvent, { tenant_id, id: event_id });
   return entry ? positionOfSortKey(entry.place!) : null;

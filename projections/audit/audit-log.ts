@@ -163,7 +163,6 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
 const isOfPlatform = ({ meta, type }: Recorded): boolean =>
   meta.tenant === PLATFORM || (PLATFORM_ACTIONS_ON_TENANTS as readonly string[]).includes(type);
 
-/** Counts the audit log entries of each tenant. */
 export const auditCounter = tenantCounter('audit', 'lines');
 
 const entriesOf = (event: Recorded) => {

@@ -24,7 +24,6 @@ export type FieldChange = { readonly pointer: string; readonly from: unknown; re
 
 export const subjectRef = (id: string): RowRef => ({ table: subjectTable.name, key: { id } });
 
-/** Returns the id under which the audit projection stores the membership of a user in a tenant. */
 export const membershipId = (tenant: string, user_id: string): string => `${tenant}/${user_id}`;
 
 const MAX_VALUE_LENGTH = 500;
@@ -38,7 +37,6 @@ const shortened = (value: unknown): unknown => {
 /** Returns whether an event in the stream of a tenant is about one of its members. */
 export const isAboutMember = ({ type, data }: Recorded): boolean => AUDIT_RECORDS.get(type)?.about === 'member' && 'user_id' in data;
 
-/** Returns the id of the subject that an event is about. */
 export const subjectIdOf = (event: Recorded): string => {
   const { user_id, agent_id } = event.data as Row;
   if (AUDIT_RECORDS.get(event.type)?.about === 'agent') return String(agent_id);

@@ -26,7 +26,6 @@ const runList = defineList({ table }, (db, { tenant_id, agent_ids, agent_id, ben
     .$if(status !== undefined, (query) => query.where('run.status', '=', status!)),
 );
 
-/** Returns a page of the runs of a tenant, as BenchmarkRunRead. */
 export const benchmarkRunPage = (reads: Reads, runs: SelectedRuns, window: PageWindow): Promise<Page> => reads.page(runList, runs, window);
 
 /** A stored content of the runs of one agent: a dataset or a trajectory. */
@@ -89,5 +88,4 @@ const openRuns = defineQuery((db) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Returns whether a run of any tenant has not ended. */
 export const hasOpenRuns = async (reads: Pick<Reads, 'rows'>): Promise<boolean> => (await reads.rows(openRuns, {})).length > 0;

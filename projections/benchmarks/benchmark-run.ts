@@ -103,7 +103,6 @@ export const DATASET = ' dataset';
 const fileOf = ({ tenant: tenant_id, id: run_id }: Recorded, agent_id: string, name: string, sha256: string): Change =>
   insert('files', { tenant_id, run_id, name, sha256, agent_id });
 
-/** Returns the changes that show the result of a task in the row of its run. */
 const showResult = (event: TaskScored): readonly Change[] => {
   const { tenant: tenant_id, id, at, data } = event;
   const { task_id, agent_id, trajectory_sha256 } = data;
@@ -119,7 +118,6 @@ const showResult = (event: TaskScored): readonly Change[] => {
   ];
 };
 
-/** The runs of agents on benchmarks. */
 export const benchmarkRuns = {
   name: 'benchmark_runs',
   version: 1,

@@ -16,7 +16,6 @@ const benchmarkList = defineList({ table }, (db, { pattern, is_active }: Benchma
     .$if(is_active !== undefined, (query) => query.where('benchmark.is_active', '=', is_active!)),
 );
 
-/** Returns a page of the benchmarks, as BenchmarkRead. */
 export const benchmarkPage = (reads: Reads, { q, is_active }: BenchmarkFilter, window: PageWindow): Promise<Page> =>
   reads.page(benchmarkList, { pattern: q === undefined ? undefined : containsPattern(q), is_active }, window);
 
@@ -24,7 +23,6 @@ const withSlug = defineQuery((db, { slug }: { slug: string }) =>
   db.selectFrom('benchmarks.benchmarks as benchmark').select(['benchmark.doc', 'benchmark.revision']).where('benchmark.slug', '=', slug),
 );
 
-/** Returns the benchmark with a slug, as BenchmarkRead; null if there is none. */
 export const benchmarkBySlug = async (reads: Reads, slug: string): Promise<Doc | null> => {
   const [found] = await reads.rows(withSlug, { slug });
   return found ? { doc: found.doc, revision: found.revision } : null;

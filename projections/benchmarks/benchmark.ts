@@ -49,7 +49,6 @@ export const table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['slug'], unique: true }],
 } as const satisfies Table;
 
-/** The benchmarks of the platform's catalogue. */
 export const benchmarks = {
   name: 'benchmarks',
   version: 2,

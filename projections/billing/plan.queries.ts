@@ -7,7 +7,6 @@ export const PLAN_SORTS = sortFields(table, PlanRead);
 
 const planList = defineList({ table }, (db) => db.selectFrom('plans.plans as plan'));
 
-/** Returns a page of plans, as PlanRead. */
 export const planPage = (reads: Reads, window: PageWindow): Promise<Page> => reads.page(planList, {}, window);
 
 const plansWithPrice = defineQuery((db, { price_id }: { price_id: string }) =>

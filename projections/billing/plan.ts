@@ -38,7 +38,6 @@ export const table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['price_id', 'created_at', 'id'] }],
 } as const satisfies Table;
 
-/** The plans that tenants can subscribe to. */
 export const plans = {
   name: 'plans',
   version: 2,

@@ -19,7 +19,6 @@ const identityList = defineList({ table }, (db, { tenant_id, agent_ids }: Select
     ),
 );
 
-/** Returns a page of the linked identities of a tenant, as LinkedIdentityRead. */
 export const identityPage = (reads: Reads, selected: SelectedIdentities, window: PageWindow): Promise<Page> =>
   reads.page(identityList, selected, window);
 
@@ -33,7 +32,6 @@ const linkedProviders = defineQuery((db, { tenant_id, agent_id }: { tenant_id: s
     .orderBy('identity.provider'),
 );
 
-/** Returns the providers at which this agent has a linked identity. */
 export const linkedProvidersOf = async (reads: Reads, tenant_id: string, agent_id: string): Promise<ReadonlySet<string | null>> =>
   new Set((await reads.rows(linkedProviders, { tenant_id, agent_id })).map(({ provider }) => provider));
 

@@ -27,7 +27,6 @@ export type CompiledTable = {
   readonly keyText: (row: Row) => string;
   /** Returns the key text of the row that stores the revision of the event's stream. */
   readonly streamKeyText: (event: Recorded) => string;
-  /** Returns the key from which a key text was built. */
   readonly keyOf: (text: string) => Key;
   /**
    * Returns the value of a field as it is stored.

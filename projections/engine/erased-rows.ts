@@ -1,7 +1,6 @@
 import type { Change } from '../projection.ts';
 import { type Table, tenantColumnOf } from '../table.ts';
 
-/** Returns whether a tenant was erased. */
 export type IsErased = (tenant: string) => boolean;
 
 /**

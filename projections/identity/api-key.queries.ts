@@ -17,5 +17,4 @@ const keyList = defineList({ table }, (db, { kind, tenant_id, agent_id }: KeyOwn
     .$if(agent_id !== undefined, (query) => query.where('key.agent_id', '=', agent_id!)),
 );
 
-/** Returns a page of API keys, as ApiKeyRead. */
 export const keyPage = (reads: Reads, owner: KeyOwner, window: PageWindow): Promise<Page> => reads.page(keyList, owner, window);

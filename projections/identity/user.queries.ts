@@ -30,6 +30,5 @@ export async function* membershipPages(reads: Reads, user_id: string): AsyncGene
   for await (const { body } of pagesOf(reads, membershipList, { user_id }, window)) yield JSON.parse(body) as Membership[];
 }
 
-/** Returns every membership of a user, the oldest first. */
 export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> =>
   (await Array.fromAsync(membershipPages(reads, user_id))).flat();

@@ -53,7 +53,6 @@ const existing = defineQuery((db, { ids }: { ids: readonly string[] }) =>
     .where(({ eb, fn, val }) => eb('mailbox.id', '=', fn.any(val(ids)))),
 );
 
-/** Returns those of the given ids that belong to existing mailboxes. */
 export const existingMailboxes = async (reads: Reads, ids: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(existing, { ids })).map(({ id }) => id));
 

@@ -92,7 +92,6 @@ const shown = (mailbox: Mailbox.Mailbox): Row => {
   return { ...row, is_active, is_paused: !is_active, enabled_external_id };
 };
 
-/** Returns the change that an event makes to the row of its mailbox. */
 const change = (event: Recorded<Mailbox.MailboxEvent>): Change => {
   const { id } = event;
   const complete = ({ row }: Readonly<Record<string, Row | null>>): Row => {
@@ -105,7 +104,6 @@ const change = (event: Recorded<Mailbox.MailboxEvent>): Change => {
 const countMessage = (id: string | null, at: string): readonly Change[] =>
   id === null ? [] : [add(table.name, { id }, { message_count: 1 }), patch(table.name, { id }, { last_message_at: at })];
 
-/** The mailboxes of all agents. */
 export const mailboxes = {
   name: 'mailboxes',
   version: 2,

@@ -49,7 +49,6 @@ const attachmentList = defineList({ table: attachmentTable }, (db, { tenant_id, 
     .$if(pattern !== undefined, (query) => query.where('attachment.search', 'ilike', pattern!)),
 );
 
-/** Returns a page of the attachments of an agent's messages, as AgentAttachmentRow. */
 export const attachmentPage = (
   reads: Reads,
   { tenant_id, agent_id }: AgentRef,
@@ -87,7 +86,6 @@ const withIds = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: r
     .where(({ eb, fn, val }) => eb('attachment.id', '=', fn.any(val(ids)))),
 );
 
-/** Returns the attachments with these ids that belong to messages of the agent. */
 export const attachmentsWithIds = async (
   reads: Pick<Reads, 'rows'>,
   { tenant_id, agent_id }: AgentRef,

@@ -16,7 +16,6 @@ const listingList = defineList({ table }, (db, { pattern, publisher_id }: Listin
     .$if(publisher_id !== undefined, (query) => query.where('listing.publisher_id', '=', publisher_id!)),
 );
 
-/** Returns a page of the listings, as ListingRead. */
 export const listingPage = (reads: Reads, { q, publisher: publisher_id }: ListingFilter, window: PageWindow): Promise<Page> =>
   reads.page(listingList, { pattern: q === undefined ? undefined : containsPattern(q), publisher_id }, window);
 
@@ -24,7 +23,6 @@ const withSlug = defineQuery((db, { slug }: { slug: string }) =>
   db.selectFrom('listings.listings as listing').select(['listing.doc', 'listing.revision']).where('listing.slug', '=', slug),
 );
 
-/** Returns the listing with a slug, as ListingRead; null if there is none. */
 export const listingWithSlug = async (reads: Reads, slug: string): Promise<Doc | null> => {
   const [found] = await reads.rows(withSlug, { slug });
   return found ? { doc: found.doc, revision: found.revision } : null;

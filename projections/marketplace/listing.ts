@@ -68,7 +68,6 @@ export const bundleTable = {
   indexes: [{ columns: ['sha256', 'listing_id'] }],
 } as const satisfies Table;
 
-/** The listings that tenants offer in the marketplace. */
 export const listings = {
   name: 'listings',
   version: 2,

@@ -57,7 +57,6 @@ const oneEntry = defineQuery((db, { tenant_id, agent_id, id }: { tenant_id: stri
     .where('entry.agent_id', '=', agent_id),
 );
 
-/** Returns an entry that an agent remembers; null if there is none with this id. */
 export const rememberedEntry = async (
   reads: Reads,
   entry: { readonly tenant_id: string; readonly agent_id: string; readonly id: string },

@@ -29,7 +29,6 @@ const blackoutList = defineList({ table }, (db, { tenant_id, agent_ids }: Blacko
 export const blackoutPage = (reads: Reads, args: BlackoutListArgs, window: PageWindow): Promise<Page> =>
   reads.page(blackoutList, args, window);
 
-/** Returns the number of blackouts of the tenant. */
 export const blackoutCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, blackouts.name, blackoutCounter.table, tenant_id);
 
@@ -49,7 +48,6 @@ const blackoutAgents = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
     .limit(({ lit }) => lit(MAX_BLACKOUTS)),
 );
 
-/** Returns the ids of the agents for which the tenant has blackouts. */
 export const blackoutAgentsOf = async (reads: Pick<Reads, 'rows'>, tenant_id: string): Promise<string[]> =>
   (await reads.rows(blackoutAgents, { tenant_id })).map(({ agent_id }) => agent_id!);
 

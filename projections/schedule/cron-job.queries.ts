@@ -13,17 +13,14 @@ export const CRON_RUN_SORTS = sortFields(runTable, CronDecision);
 type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 type JobRef = { readonly tenant_id: string; readonly job_id: string };
 
-/** Returns one cron job as CronJobRead; null if it does not exist. */
 export const cronJobById = (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
 
 const jobList = defineList({ table }, (db, { tenant_id, agent_id }: AgentRef) =>
   db.selectFrom('cron_jobs.jobs as job').where('job.tenant_id', '=', tenant_id).where('job.agent_id', '=', agent_id),
 );
 
-/** Returns a page of the cron jobs of an agent. */
 export const cronJobPage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> => reads.page(jobList, agent, window);
 
-/** Returns the number of cron jobs of the tenant. */
 export const cronJobCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, cronJobs.name, cronJobCounter.table, tenant_id);
 

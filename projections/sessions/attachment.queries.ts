@@ -2,7 +2,6 @@ import { type FileSelection, MAX_AGENTS_OF_FILE } from '../file-selection.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
-/** A stored file in the sessions of one agent. */
 export type AgentFile = { readonly agent_id: string; readonly filename: string; readonly content_type: string };
 
 const filesByDigest = defineQuery((db, { tenant_id, sha256, agent_id }: FileSelection) =>

@@ -12,7 +12,6 @@ const sessionList = defineList({ table }, (db, { tenant_id, agent_id, status }: 
     .$if(status !== undefined, (query) => query.where('session.status', '=', status!)),
 );
 
-/** Returns a page of the sessions of an agent, without names. */
 export const sessionPage = (reads: Reads, sessions: AgentSessions, window: PageWindow): Promise<Page> =>
   reads.page(sessionList, sessions, window);
 

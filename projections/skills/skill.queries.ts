@@ -7,7 +7,6 @@ const from: Source<typeof table> = { projection: skills.name, table };
 
 export const SKILL_SORTS = sortFields(table, SkillRead);
 
-/** Returns one skill as SkillRead; null if it does not exist. */
 export const skillById = (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
 
 /** Returns the present visibility of a skill; null if it does not exist. */
@@ -21,14 +20,12 @@ const skillList = defineList({ table }, (db, { tenant_id, visibility }: { tenant
     .$if(visibility !== undefined, (query) => query.where('skill.visibility', '=', visibility!)),
 );
 
-/** Returns a page of the skills of the tenant, as SkillRead: all skills, or only those with this visibility. */
 export const skillPage = (
   reads: Reads,
   { tenant_id, visibility }: { readonly tenant_id: string; readonly visibility?: string | undefined },
   window: PageWindow,
 ): Promise<Page> => reads.page(skillList, { tenant_id, visibility }, window);
 
-/** Returns the number of skills of the tenant. */
 export const skillCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, skills.name, skillCounter.table, tenant_id);
 

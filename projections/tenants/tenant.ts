@@ -91,7 +91,6 @@ export const AdminTenantDetailRead = AdminTenantRead.extend({
   last_active_at: Timestamp.nullable().meta({ description: 'When an API key of the tenant was last used' }),
 }).meta({ id: 'AdminTenantDetailRead' });
 
-/** A tenant as its members see it. */
 export const TenantRead = AdminTenantRead.omit({ member_count: true, agent_count: true })
   .extend({
     plan: PlanRead.meta({ description: 'The plan of the tenant' }),

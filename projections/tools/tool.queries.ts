@@ -9,5 +9,4 @@ const toolList = defineList({ table }, (db, { tenant_id }: { tenant_id: string }
   db.selectFrom('tools.tools as tool').where('tool.tenant_id', '=', tenant_id),
 );
 
-/** Returns a page of the tools of a tenant, as ToolRead. */
 export const toolPage = (reads: Reads, tenant_id: string, window: PageWindow): Promise<Page> => reads.page(toolList, { tenant_id }, window);

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The sender of a request. */
 export const Caller = z.object({
   ip: z
     .string()

@@ -43,7 +43,6 @@ export const Held = z.object({
 });
 export type Held = z.output<typeof Held>;
 
-/** The release of a blocked or held delivery. */
 export const Released = z.object({
   at: Timestamp.meta({ description: 'When it was released' }),
   actor: z

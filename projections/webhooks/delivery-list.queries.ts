@@ -85,7 +85,6 @@ export const lastFailures = async (
   return new Map(found.flatMap(([id, failure]) => (failure ? [[id, failure] as const] : [])));
 };
 
-/** Whether body replays of an integration are marked. */
 export type MarksReplays = (integration_id: string) => boolean | Promise<boolean>;
 
 /** Returns the previews of the payloads of deliveries, by their ids. */

@@ -132,7 +132,6 @@ const statusArgs = ({ status, outcome }: DeliveryFilter, queues: AgentQueues | u
   return { stored_status: status, ...(status === 'dead' && outcome === undefined && { outcome: 'dead' }) };
 };
 
-/** Returns the arguments of a query for these deliveries. */
 export const selectionArgs = ({ status, failed, queues, ...selected }: SelectedDeliveries): SelectionArgs => ({
   ...selected,
   ...(failed === true && { failed }),

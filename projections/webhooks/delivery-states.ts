@@ -1,6 +1,5 @@
 import type { Held } from './delivery-fields.ts';
 
-/** The states of a delivery to a runner. */
 export const STATUSES = ['waiting', 'queued', 'running', 'held', 'done', 'dead'] as const;
 export type DeliveryStatus = (typeof STATUSES)[number];
 
@@ -26,7 +25,6 @@ export type OpenMessage = { readonly message_agent_id: string; readonly place: s
 
 type Published = { readonly status: 'queued' | 'running' | 'held'; readonly held: Held | null };
 
-/** Returns the status of a published delivery whose last message is open. */
 export const publishedState = ({ message_agent_id, place, retry_at }: OpenMessage, { at, working, spent }: AgentQueues): Published => {
   const own = working.find(({ agent_id }) => agent_id === message_agent_id);
   if (own && place < own.before && (retry_at === null || retry_at <= at)) return { status: 'running', held: null };

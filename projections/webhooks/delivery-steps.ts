@@ -41,7 +41,6 @@ export const stepOf = (
   cause,
 });
 
-/** The delivery that led to another one. */
 export const Origin = z.object({
   delivery_id: idOf('delivery', 'The delivery that led to this one'),
   depth: z.int().meta({ description: 'How many deliveries led to this one, one after another', examples: [1] }),

@@ -3,7 +3,6 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { LastFailure } from './delivery-reports.ts';
 
-/** The fields by which a summary can group deliveries. */
 export const GROUPS = ['agent_id', 'integration_id', 'provider', 'event', 'reason', 'matched_secret'] as const;
 
 const Outcomes = z

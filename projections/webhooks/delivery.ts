@@ -83,7 +83,6 @@ const Delivery = z.object({
   }),
 });
 
-/** A delivery in a list. */
 export const DeliveryRead = Delivery.extend({ preview: Preview }).meta({ id: 'DeliveryRead' });
 
 /** DeliveryDetail without the payload, because no read model stores payloads. */

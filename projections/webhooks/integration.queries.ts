@@ -71,7 +71,6 @@ const integrationList = defineList(
       .$if(provider !== undefined, (query) => query.where('integration.provider', '=', provider!)),
 );
 
-/** Returns a page of the webhook integrations of the tenant, as WebhookIntegrationRead. */
 export const integrationPage = async (
   reads: Reads,
   { tenant_id, publicUrl }: { tenant_id: string; publicUrl: string },
@@ -82,7 +81,6 @@ export const integrationPage = async (
   return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => complete(doc, publicUrl))), next };
 };
 
-/** Returns the number of webhook integrations of the tenant. */
 export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, integrations.name, integrationCounter.table, tenant_id);
 

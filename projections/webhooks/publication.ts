@@ -17,6 +17,5 @@ export const publicationTable = {
   indexes: [{ columns: ['place'] }, { columns: ['recorded'] }],
 } as const satisfies Table;
 
-/** Returns the change that stores a record of the relay. */
 export const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
   insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });

@@ -29,7 +29,6 @@ const jobList = defineList({ table, doc: 'listed' }, (db, { tenant_id, kind, sta
     .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('job.agent_id', '=', fn.any(val(agent_ids!))))),
 );
 
-/** Returns a page of the jobs of a tenant. */
 export const jobPage = (reads: Reads, args: JobListArgs, window: PageWindow): Promise<Page> => reads.page(jobList, args, window);
 
 /** The maximum number of jobs that `runningJobs` returns. */

@@ -4,10 +4,8 @@ import { TOLERANCE_SECONDS } from './signature-forms.ts';
 
 const HeaderName = text(1, 64).regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header');
 
-/** A schema for a header name, or a JSON pointer to a field of the body. */
 export const FieldSource = displayText(1, 256).regex(/^(?:\/.*|[A-Za-z0-9-]{1,64})$/, 'must be the name of a header, or a JSON pointer');
 
-/** The header with the signature if the options name none. */
 export const DEFAULT_HEADER = 'X-Signature';
 
 /** A schema for the settings that only integrations of some providers have. */

@@ -87,9 +87,7 @@ export type ProviderDefinition = {
   /** The name as it is written in header names, if not with one capital letter at its start. */
   readonly headerSpelling?: string;
   readonly scheme: SignatureScheme;
-  /** Where a delivery has its id. */
   readonly delivery: ValueSource;
-  /** Where a delivery has the name of its event. */
   readonly event: ValueSource;
   /** `fields` means that the fields of a form are the data. If absent, a form must have a field `payload` with JSON. */
   readonly forms?: 'fields';
@@ -99,7 +97,6 @@ export type ProviderDefinition = {
   readonly isIdSigned?: true;
   /** Absent if people choose the secret, in any form. */
   readonly secret?: ProviderSecret;
-  /** The options that an integration can have; none if absent. */
   readonly options?: readonly (keyof IntegrationOptions)[];
   /** Checks options of the list `options`. @throws Refusal invalid if they cannot be combined */
   readonly checkOptions?: (options: IntegrationOptions) => void;

@@ -34,7 +34,6 @@ export type SignatureScheme = {
   readonly prefix?: string;
   readonly encoding: 'hex' | 'base64' | 'utf8';
   readonly algorithm: SignatureAlgorithm;
-  /** Converts a secret to the key that verifies signatures. */
   readonly key: (secret: string) => Uint8Array;
   readonly timestamp?: SignedTimestamp;
   /**

@@ -30,7 +30,6 @@ export const apiCommand = defineCommand({
   },
 });
 
-/** Prints the fields of an operation. */
 export const showOperationHelp = async (operation: string): Promise<void> => {
   const { describeOperation } = await import('./describe-operations.ts');
   await finish(await describeOperation((await readService()).url, operation));

@@ -68,7 +68,6 @@ const fieldValue = (option: string, texts: readonly string[], schema: FieldSchem
 
 const bodyFields = ({ body }: ApiOperation): Readonly<Record<string, FieldSchema>> => body?.schema.properties ?? {};
 
-/** Maps the option names of an operation to the schemas of its fields. */
 const optionsOf = (operation: ApiOperation): ReadonlyMap<string, FieldSchema> =>
   new Map([
     ...Object.entries(bodyFields(operation)).map(([name, schema]) => [optionName(name), schema] as const),

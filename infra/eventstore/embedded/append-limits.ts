@@ -24,7 +24,6 @@ export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0
   return { data, total };
 };
 
-/** Returns the limit in bytes that an append of this size exceeds; undefined if it exceeds none. */
 export const exceededLimit = ({ data, total }: Size): number | undefined => {
   if (data > MAX_DATA_BYTES) return MAX_DATA_BYTES;
   return total > MAX_APPEND_BYTES ? MAX_APPEND_BYTES : undefined;

@@ -6,7 +6,6 @@ import type { ProposedEvent } from './record.ts';
 /** A StreamIdentifier message: its encoded form, and the stream's name as bytes and as text. */
 export type StreamIdentifier = { identifier: Buffer; bytes: Buffer; name: string };
 
-/** Reads a StreamIdentifier message. */
 export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   const bytes = bytesOf(readFields(identifier), 3) ?? Buffer.alloc(0);
   return { identifier, bytes, name: bytes.toString() };

@@ -19,7 +19,6 @@ const expectation = (expected: Wide, { revision, noStream, any, exists }: Kinds)
   return expected === NO_STREAM ? emptyField(noStream) : uintField(revision, expected);
 };
 
-/** Returns the response to an Append that succeeded. */
 export const appended = (revision: number, position: number | undefined): Buffer =>
   framedMessage(messageField(1, ...successOf(revision, position)));
 

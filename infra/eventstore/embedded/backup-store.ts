@@ -7,7 +7,6 @@ import { openLog } from './log.ts';
 import { repair } from './repair.ts';
 import { assertStoreDirectory, wrongDirectory } from './store-directory.ts';
 
-/** The file in the store's directory that records its last backup. */
 export const BACKUP_RECORD = 'last-backup.json';
 export type BackupRecord = { readonly at: string; readonly to: string; readonly position: number };
 

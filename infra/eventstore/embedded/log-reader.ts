@@ -68,7 +68,6 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   const read = (position: number, scratch: Buffer): Buffer | undefined =>
     batch.contains(position) ? batch.record(position) : readRecord(segments, position, scratch);
 
-  /** Returns the record at a position; undefined if no intact record begins there. */
   const record = (position: number): Buffer | undefined =>
     readBuffer.copyOf(position) ?? read(position, Buffer.allocUnsafe(FIRST_READ_BYTES));
 

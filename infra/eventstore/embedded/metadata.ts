@@ -19,7 +19,6 @@ const parsed = (raw: string): Record<string, unknown> => {
   }
 };
 
-/** Reads the metadata from a recorded event of a metadata stream. */
 export const metadataOf = (recorded: Buffer): StreamMetadata => {
   const raw = (bytesOf(readFields(recorded), 8) ?? Buffer.alloc(0)).toString();
   const value = parsed(raw);

@@ -3,7 +3,6 @@ export type Wide = number | bigint;
 
 export type Cursor = { bytes: Buffer; at: number; end: number };
 
-/** Returns the error for a message that cannot be parsed. */
 export const malformed = (): Error => new RangeError('malformed message');
 
 export const cursorOf = (bytes: Buffer): Cursor => ({ bytes, at: 0, end: bytes.length });

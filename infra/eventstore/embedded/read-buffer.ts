@@ -20,7 +20,6 @@ export const createReadBuffer = () => {
       cached = undefined;
       return bytes;
     },
-    /** Caches a record, if it was read into this buffer. */
     remember: (position: number, segment: Segment, record: Buffer | undefined): void => {
       if (record?.buffer === bytes.buffer) cached = { position, segment, packed: segment.packed, size: record.length };
     },

@@ -195,7 +195,6 @@ const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layou
 
 // The following functions read parts of the record that starts at offset `at`.
 export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
-/** Returns the record's distance in bytes from the start of its batch. */
 export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);
 export const flagsAt = (bytes: Buffer, at: number): number => bytes[at + 12]!;
 export const positionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 16);

@@ -127,7 +127,6 @@ export const openIndex = (dir: string) => {
     },
     /** Returns the position from which the log must be read after a start or after `reset`. */
     checkpoint: (): number => state.activeFrom,
-    /** Drops the entries of the active memtable. */
     reset: (): void => state.active.clear(),
     /** Drops all entries, because they do not match the log. Must not be called while requests are served. */
     discard: (): void => {
