@@ -13,7 +13,7 @@ const agent_id = idOf(await p.send('POST', `${p.tenant}/agents`, { body: { name:
 const agent = `${p.tenant}/agents/${agent_id}`;
 const [member, auditor] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
 
-test('break-glass access ends when the tenant disallows access by super-admins, and does not come back when the tenant allows such access again: a new break-glass request is needed', async () => {
+test('break-glass access ends when the tenant disallows access by super-admins, and only a new request restores it', async () => {
   const { id, tenant, key } = await createSecondTenant(p);
   const open = () => p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a question', minutes: 60 } });
   const allow = (allow_superadmin_access: boolean | null) => p.send('PATCH', tenant, { key, body: { allow_superadmin_access } });

@@ -35,7 +35,7 @@ test('linking a repository with a ref selects this branch or tag; a request with
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
 });
 
-test('after a change of the repository, the agent keeps its ref if the new repository also has that ref; otherwise, or if code_ref is null, the branch of HEAD is selected', async () => {
+test('after a change of the repository, the agent keeps its ref if it exists there, and else gets the branch of HEAD', async () => {
   const agent = await createAgent();
   await agent.pin('release-2');
   await agent.link({ url: other });

@@ -242,7 +242,7 @@ test('if 50 requests create an agent with the same slug at once, exactly one suc
   assert.equal(pointersOf(await create({ slug })), ['/slug']);
 });
 
-test('if many requests create an agent with the slug of a deleted agent at once, one of them succeeds, and the id of the new agent differs from that of the deleted one', async () => {
+test('of many requests at once for the slug of a deleted agent, one succeeds, and the new agent has a new id', async () => {
   const slug = 'again';
   const ids = new Set<unknown>();
   for (let generation = 0; generation < 4; generation++) {

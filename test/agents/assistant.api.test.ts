@@ -64,7 +64,7 @@ test('on an empty page of assistants, the fields first_id and last_id of the pag
   assert.equal([data, first_id, last_id, has_more], [[], null, null, false]);
 });
 
-test('a request for the list of assistants is refused if its limit is not from 1 to 100, or if it has an unknown parameter, an unknown order or the id of an unknown assistant', async () => {
+test('the list of assistants is refused with a limit outside 1 to 100 or an unknown parameter, order or assistant', async () => {
   const statuses = async (...queries: string[]) => Promise.all(queries.map(async (query) => (await get(query)).status));
   assert.equal(await statuses('?limit=1', '?limit=100'), [200, 200]);
   assert.equal(

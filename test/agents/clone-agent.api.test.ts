@@ -63,7 +63,7 @@ test('a copy has the settings, model chain, budget and Slack settings of its sou
   assert.equal([event.actor.id, source_id, `"${source_revision}"`], [user_id, id, changed.headers.get('etag')]);
 });
 
-test('a copied agent keeps its Slack settings when the Slack settings of its source change; a partial update of the copy keeps the settings that the update does not name', async () => {
+test('a copied agent keeps its Slack settings when those of its source change, and updates can be partial', async () => {
   const id = await createAgent();
   await p.send('PUT', `${agentPath(id)}/slack-config`, { body: HOURS });
   const copy = agentPath(((await clone(id, 'Own hours')).body as Json).id);

@@ -74,7 +74,7 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`if a removed member rejoins and gets role ${role} and grant ${granted}, role and grant have new dates; the first request for the grant gets 201, and the second one 200`, async () => {
+  test(`a member who rejoins and gets role ${role} and grant ${granted} has new dates for both`, async () => {
     const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
     const since = await rejoin();
     const assigned = assignmentOf(await assign(role));

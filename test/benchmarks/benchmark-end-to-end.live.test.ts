@@ -143,7 +143,7 @@ test('a program that uses the typed client reports benchmark results, and gets a
     await receiving;
   }));
 
-test('a server to which benchmark runs are posted returns the results in its response; if the response has an invalid line, this is reported and the run is posted again', () =>
+test('a server to which runs are posted answers with the results; after an invalid line, the run is posted again', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform);
     await createBenchmark(platform, 'forward-sums');

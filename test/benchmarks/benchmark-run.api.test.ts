@@ -77,7 +77,7 @@ test("a new benchmark run is queued with all tasks of the dataset, in the order 
   assert.equal([event.id, (event.data as Json).benchmark_id], [id, benchmark_id]);
 });
 
-test('a benchmark run that is started with a list of tasks and a harness has exactly those tasks and that harness; if a task is unknown or repeated, starting gets 422', async () => {
+test('a benchmark run has the tasks and the harness with which it is started; an unknown or repeated task gets 422', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id, tasks: ['3', 'a'], harness: 'shell' });
   assert.equal([run.tasks.map(({ id }) => id), run.harness], [['a', '3'], 'shell']);

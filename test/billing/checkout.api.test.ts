@@ -21,7 +21,7 @@ test('starting a checkout gets 201 with the URL and the id of the checkout sessi
   assert.is(stream, `billing-${p.tenant_id}.${p.tenant_id}`);
 });
 
-test("a checkout passes the tenant's id to the provider as metadata of the subscription; from these metadata, events of the subscription are assigned to the tenant", async () => {
+test('events of a subscription are assigned to the tenant whose id the checkout gave to the provider as metadata', async () => {
   await start();
   const session = p.stripe.sessions.at(-1)!;
   assert.equal(session.subscription_data, { metadata: { tenant_id: p.tenant_id } });

@@ -136,28 +136,25 @@ const historyAndOrder = fc
 
 const share = openShare();
 
-share.test(
-  "in random histories of three subscriptions, the tenant's plan and its status do not depend on the order in which the provider's events arrive; an event that arrives twice is recorded at most once",
-  () => {
-    fc.assert(
-      fc.property(historyAndOrder, ([reports, shuffled]) => {
-        const straight = after(reports);
-        const { tenant, events } = after(shuffled);
-        assert.equal([tenant.plan_status, tenant.plan_id], [straight.tenant.plan_status, straight.tenant.plan_id]);
-        assert.equal(
-          Object.values(tenant.subscriptions)
-            .map(({ event_id }) => event_id)
-            .sort(),
-          Object.values(straight.tenant.subscriptions)
-            .map(({ event_id }) => event_id)
-            .sort(),
-        );
-        assert.ok(events.filter((type) => type === 'PaymentEventRecorded').length <= reports.length);
-      }),
-      share.runsOf(5_000),
-    );
-  },
-);
+share.test("a tenant's plan does not depend on the order of the provider's events; a repeated one is recorded once", () => {
+  fc.assert(
+    fc.property(historyAndOrder, ([reports, shuffled]) => {
+      const straight = after(reports);
+      const { tenant, events } = after(shuffled);
+      assert.equal([tenant.plan_status, tenant.plan_id], [straight.tenant.plan_status, straight.tenant.plan_id]);
+      assert.equal(
+        Object.values(tenant.subscriptions)
+          .map(({ event_id }) => event_id)
+          .sort(),
+        Object.values(straight.tenant.subscriptions)
+          .map(({ event_id }) => event_id)
+          .sort(),
+      );
+      assert.ok(events.filter((type) => type === 'PaymentEventRecorded').length <= reports.length);
+    }),
+    share.runsOf(5_000),
+  );
+});
 
 const anySellerReport = fc.record({
   event_id: fc.uuid(),

@@ -33,7 +33,7 @@ const hasSigned = ({ public_key }: Key, text: string, signature: string): boolea
     Buffer.from(signature, 'base64url'),
   );
 
-test('annals audit rotate-key replaces the signing key; after two rotations, each key is signed with the previous one, and new heads are signed with the newest key', () =>
+test('after two runs of annals audit rotate-key, each key signs the next one, and the newest signs new heads', () =>
   onPlatform(async (platform) => {
     const log = openLog(platform.serviceVariables().EVENTSTORE_URL!);
     try {

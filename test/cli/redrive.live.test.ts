@@ -69,7 +69,7 @@ const statusesOf = async ({ call }: KillablePlatform, { tenant, key, deliveries 
 const isPublished = async (platform: KillablePlatform, sent: Sent): Promise<boolean> =>
   (await statusesOf(platform, sent)).every((status) => !status.startsWith('waiting'));
 
-test('annals redrive sends messages that the broker has lost again, once and with their original ids; a message that a runner has already processed has no second effect', () =>
+test('annals redrive sends lost messages again, each once; those that were processed have no second effect', () =>
   withPlatform(async (platform) => {
     const sent = await sendDeliveries(platform, 2, 6);
     await eventually('all are published, and two acknowledged', async () => {

@@ -154,7 +154,7 @@ test("a MEMBER gets 403 for a change of the tenant's brand, and only super-admin
     assert.is((await p.send('PUT', path, { key, raw, headers: { 'content-type': FORM_TYPE } })).status, 403, path);
 });
 
-test('a request for a picture gets 404 if the tenant, the use case or the kind of picture is unknown, or if the slug or key in the path is invalid; so does an upload with an invalid key', async () => {
+test('a request for a picture with an unknown or invalid part of the path gets 404, and so does an upload', async () => {
   for (const path of [
     '/brand/nobody/favicon',
     '/brand/DEMO/favicon',

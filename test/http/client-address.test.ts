@@ -61,7 +61,7 @@ test('a request that a proxy on this machine forwards does not count as local, w
   }
 });
 
-test('`annals serve` shows its metrics to callers on the same machine; if PUBLIC_URL is another machine, it shows them to nobody, because a proxy could make remote callers look local', () => {
+test('annals serve shows its metrics only on the same machine, and not at all if PUBLIC_URL is another machine', () => {
   const config = { trustedProxies: [], metricsToken: 'secret' };
   const mayRead = (publicUrl: string) => serveMetricsAccess({ ...config, publicUrl })(requestFrom('127.0.0.1'));
   assert.ok(mayRead('http://127.0.0.1:4100'));

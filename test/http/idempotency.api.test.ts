@@ -121,7 +121,7 @@ test('repeating the creation of an API key gets 409 with the Location of the key
   await p.close();
 });
 
-test('if a process stops before it appends the event of a request, repeating the request gets 409 for 30 s; a repeat after that runs the request and appends one event', async () => {
+test("if a process stops before it appends a request's event, a repeat gets 409 for 30 s and then appends one event", async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'AgentCreated');
   void create(p, 'once');

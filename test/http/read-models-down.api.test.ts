@@ -25,7 +25,7 @@ type Tenant = { status: string; member_count: number; agent_count: number };
 type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id: string } | null };
 
 for (const [name, failure] of Object.entries(FAILURES))
-  test(`while the read models ${name === 'down' ? 'are down' : 'do not respond'}, mutations succeed; their responses have the last known numbers of agents, members and tenants`, async () => {
+  test(`while the read models ${name === 'down' ? 'are down' : 'do not respond'}, mutations succeed, with the last known numbers of agents, members and tenants`, async () => {
     const p = await createTestPlatform();
     const known = await createSecondTenant(p, 'known');
     const other = await createSecondTenant(p, 'other');

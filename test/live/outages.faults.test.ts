@@ -42,7 +42,7 @@ test('while the event store and Postgres are frozen, deliveries are acknowledged
   ok(figures['answered 503 while it did not']! > 0);
 });
 
-test('if serve is killed after it has committed a delivery to the spool and before it responds, and the provider sends the delivery again, the delivery is recorded once', async () => {
+test('a delivery that is in the spool when serve is killed, and that the provider sends again, is recorded once', async () => {
   const figures = await trial((deployment) => runKills(deployment, 3));
   ok(figures['kills between commit and answer']! > 0, JSON.stringify(figures));
 });

@@ -207,7 +207,7 @@ test('while the log grows, no projection reports a position beyond the end of th
   assert.ok(seen.size >= 6, `${seen.size}`);
 });
 
-test('requests for unknown projections, rebuilds and parked events get 404, and get 503 before a worker has prepared the tables; users who are not operators get 403', async () => {
+test('unknown projections, rebuilds and parked events get 404, or 503 before the tables exist; non-operators get 403', async () => {
   const { p, databaseUrl, statuses } = await staged();
   for (const path of [
     '/admin/projections/nothing/parked',

@@ -27,7 +27,7 @@ const parkedReasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
-test("the revision of a row is that of the last event in the row's own stream, even if the type of that event is ignored or unknown; events of other streams do not change it", () => {
+test('the revision of a row is that of the last event in its own stream, even if that event is ignored or unknown', () => {
   const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -98,7 +98,7 @@ test('the reason of a parked event says what is wrong: an unknown field, a wrong
 test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('a patch with ifEqual changes no field whose present value is not the expected one, but still adds its items; an item replaces an earlier item of the same event', () => {
+test('a patch with ifEqual changes only fields with the expected value, but adds its items, one per event', () => {
   const table = {
     name: 'ideas',
     key: ['id'],

@@ -114,7 +114,7 @@ test('rebuild-if-equal keeps the old rows if the new ones differ; aborting a reb
   await close();
 });
 
-test('the rows of a new version of a projection are built beside those of the old version; reads use the old version until the promotion, even if the columns differ', async () => {
+test('a new version of a projection is built beside the old one, which reads use until the promotion', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(50)));

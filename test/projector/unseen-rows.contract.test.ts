@@ -60,7 +60,7 @@ test('an insert overwrites an existing row if the last event that changed the ro
   ]);
 });
 
-test('if an insert is skipped because an earlier event of its stream is parked, later events of other streams in the same batch still change the row that existed before', async () => {
+test('after an insert is skipped for a parked event, later events of other streams still change the existing row', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
     [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
@@ -187,7 +187,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('a row cache on empty tables returns null for an unknown row; after its first eviction, it returns undefined for any row that it does not contain, because the row may exist', () => {
+test('a row cache on empty tables returns null for an unknown row; after its first eviction, it returns undefined', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

@@ -160,7 +160,7 @@ test('while the database is down, a process counts requests alone; it then allow
   limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now());
 });
 
-test('no request waits for the database while the process still has requests left in its lease, and counting a request takes no longer than two SHA-256 digests of 1 KiB', async () => {
+test('while a lease has requests left, none waits for the database, and a count costs at most two SHA-256 digests', async () => {
   const { chargeRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),

@@ -90,7 +90,7 @@ test('if no broker is configured, a request for a credential is refused with the
   assert.is(p.eventsOf('RunnerCredentialIssued').length, 0);
 });
 
-test("requests to issue and list an agent's credentials succeed with the agent's own runner key; they are refused with another agent's key and for a member without a role", async () => {
+test("an agent's own runner key can issue and list its credentials; another agent's key and other members cannot", async () => {
   const { p, agent, path } = await withAgent();
   const { id: other } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as { id: string };
   const owner = await addMember(p, 'OWNER');

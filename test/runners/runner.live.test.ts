@@ -37,7 +37,7 @@ test(
 
 for (const kind of ['unavailable', 'cut'] as const)
   test(
-    `while the answers of the service are ${kind}, an event that needs the runtime or its large body waits without a failed attempt, and later events wait behind it`,
+    `while the answers of the service are ${kind}, events that need it wait in order, without a failed attempt`,
     withRunnerTest({ ackWaitMs: 1_500 }, async ({ nats, start, lines, service }) => {
       const startAndConnect = async (runners: number): Promise<() => Promise<number>> => {
         const stop = start('echo $ANNALS_EVENT_ID $ANNALS_ATTEMPT >> out', { progressMs: 300 });

@@ -25,7 +25,7 @@ const digest = Skill.digestOf(fields);
 const created: Skill.SkillEvent = { type: 'SkillCreated', data: { ...fields, digest, generation: 0 } };
 const deleted: Skill.SkillEvent = { type: 'SkillDeleted', data: {} };
 
-test('the event of a new skill contains content and digest; creating a skill with the slug of an existing one is refused; if the slug is that of a deleted skill, the generation increases', () => {
+test("a new skill's event has content and digest; its slug may be that of a deleted skill, but of no existing one", () => {
   given(Skill)
     .when(Skill.claim({ type: 'SkillCreated', data: fields }, 0))
     .emits(created);
@@ -128,7 +128,7 @@ test('clearing a configuration that does not exist emits no event', () => {
 
 const permission = (skill_id: string, allowed = true) => ({ skill_id, action: 'use' as const, allowed });
 
-test('replacing permissions on skills keeps the dates of those that are not new; sending the present ones emits no event; if a skill occurs twice, replacing is refused', () => {
+test('replacing permissions on skills keeps the dates of old ones; a repeated skill is refused', () => {
   const replaced: Agent.AgentEvent = {
     type: 'AgentSkillPermissionsReplaced',
     data: {

@@ -83,7 +83,7 @@ test('while a delivery of an integration is in the spool, later deliveries of th
   ok((await deliver('direct')).headers.get('consistency-token'));
 });
 
-test('if the integration blocks replays and a body arrives twice while the event store is down, one of the two deliveries is later accepted and the other one blocked', async () => {
+test('of two spooled deliveries with the same body, an integration that blocks replays later accepts one', async () => {
   const { log, deliver, untilDrained, accepted, ofType } = await platformWithSpool({ replay_guard: 'block' });
   const end = log.outage();
   equal([(await deliver('one', '{"same":1}')).status, (await deliver('two', '{"same":1}')).status], [202, 202]);

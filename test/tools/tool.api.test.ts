@@ -33,7 +33,7 @@ test('a registered tool is returned with the same content by its id and in the l
   );
 });
 
-test('registering a tool with the name of another tool of the tenant is refused; other tenants can use the name, and so can a new tool after the removal of the old one', async () => {
+test('the name of a tool of the tenant is refused for another one until it is removed; other tenants can use it', async () => {
   const { id } = await registered('unique');
   const again = await register(fields('unique'));
   assert.equal([again.status, issuesOf(again)[0]!.pointer], [409, '/name']);

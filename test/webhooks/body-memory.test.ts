@@ -188,7 +188,7 @@ test('receiving a body at less than 64 KiB per second fails as too slow, unless 
   for (const timer of [...timers, fill]) clearInterval(timer);
 });
 
-test('if a body needs memory, the slowest body below 1 MiB per second is given up; the slowest body of another tenant is given up only if that tenant uses more memory', async () => {
+test('if a body needs memory, the slowest body is given up; that of another tenant only if it uses more memory', async () => {
   const open = create({ intervalMs: 100 });
   const slow = open(A, 2);
   const slower = open(A_OTHER, 1);

@@ -273,7 +273,7 @@ test('a delivery that contains the id of an earlier delivery counts as caused by
   await given.close();
 });
 
-test('a loop guardrail blocks a delivery if the chain of deliveries that caused it is longer than the maximum depth; ids that belong to no delivery of the tenant do not count', async () => {
+test('a loop guardrail blocks a delivery if the chain of its causes, all of this tenant, exceeds the maximum depth', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const foreign = await deliver(given, '{"n":1}', {}, other);

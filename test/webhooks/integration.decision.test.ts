@@ -87,7 +87,7 @@ test('if several rules block a delivery, the recorded reason is that of the rule
   assert.equal([reason({ json: 'not_json' }), reason({ json: 'too_deep' })], ['not_json', 'too_deep']);
 });
 
-test('a delivery is accepted only if its content type is supported, its form is well-formed, and its delivery id has 1 to 255 characters without control characters', () => {
+test('a delivery is accepted only with a supported content type, a well-formed form and a valid delivery id', () => {
   assert.equal(
     ['application/json', 'Application/JSON; charset=utf-8', 'application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp'].map(
       mediaOf,

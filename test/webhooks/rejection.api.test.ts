@@ -16,7 +16,7 @@ const rejection = (ip: string | null): Rejection => ({
 });
 const at = (second: number, minute = 0) => new Date(Date.UTC(2026, 0, 1, 12, minute, second)).toISOString();
 
-test('of the rejections of an integration, the first 60 in each minute are recorded as one event each; the others are counted, and recorded as one event per IP address when the minute is over', () => {
+test("an integration's first 60 rejections in a minute have an event each; the others have one event per IP address", () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 100; n++) add(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
   assert.is(take(at(59), false).length, 60);
