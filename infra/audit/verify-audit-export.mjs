@@ -1,27 +1,80 @@
 #!/usr/bin/env node
-// Verifies an export of `annals export`. It needs only this file and Node.js 18 or later, no network and no other
-// packages:  node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]
+// Verifies a file that `annals export` has written: the audit log of one tenant, or a selection of its entries.
 //
-// Each line of an export is {"line":<number>,"digest":"<digest>","<kind>":<content>}. The digest is the SHA-256 of a
-// zero byte and the text of the content, as base64url. The lines come in this order:
-//   manifest  the tenant, and the newest head: how many entries there are, their root, and the position of the last one
-//   key       each public key of the platform; the previous key has signed it
-//   event     an entry of the audit log, exactly as the event log stores it. Its digest is its leaf in a Merkle tree
-//             (RFC 9162)
-//   head      each head, after the last entry that it covers: the root of the tree so far, signed with Ed25519
+// HOW TO RUN
+//
+//   node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]
+//
+// You need this file and Node.js 18 or later; no network, no account and no other packages.
+//   --key      the id of a public key that you got from the platform by another way. The newest head of an export, and
+//              every head of a selection, must be signed with this key or a later one.
+//   --anchors  a file with the heads that the platform has posted to AUDIT_ANCHOR_URL, one JSON object per line. The
+//              file must agree with each of them.
+//
+// WHAT IT VERIFIES
+//
+//   1. Each line is complete, has its number, and matches its digest. No line is missing, added or moved, and the last
+//      line counts and hashes all others.
+//   2. Each key but the first is signed with the key before it.
+//   3. Each head is signed with one of these keys (Ed25519).
+//   4. The entries have exactly the Merkle root (RFC 9162) that each head signs. So no entry before a head was changed,
+//      removed, added or moved. In a selection, each entry has its proof that it belongs to the root of its head.
+//   5. The manifest, --key and --anchors agree with the heads.
+//
+// WHAT IT PRINTS
+//
+//   ok: 12 entries of the tenant …, under 3 signed heads
+//       Everything above holds. These lines can follow; they are no problems, but say what the file leaves open:
+//       the newest head is signed with the key …
+//           You did not use --key. Compare this id with the one that you got from the platform.
+//       other entries lie between them: …
+//           The file is a selection, and the log has more entries between the selected ones.
+//       no head covers the contents of 2 of these entries: …
+//       only heads of version 2 cover the contents of 2 of these entries, …
+//           See "heads of version 1" below.
+//   line 7: …
+//   lines 4 to 9: …
+//       A problem, and the lines of the file that it concerns. A changed entry whose digest was corrected, too, is only
+//       found at the next head: then the range has all lines back to the head before. At most 1,000 problems are
+//       printed; `and 5 more problems` counts the others.
+//   FAIL
+//       Always the last line after problems.
+//   nothing to verify: the file has no entries
+//       The file is well-formed, but proves nothing.
+//
+// EXIT CODES
+//
+//   0  verified (`ok`)
+//   1  at least one problem (`FAIL`)
+//   2  wrong arguments, or a file that cannot be read; the reason is on standard error
+//   3  nothing to verify
+//
+// WHAT IT DOES NOT PROVE
+//
+//   - That the keys belong to the platform: anyone can sign a made-up log with a key of their own. Use --key.
+//   - That the file is the newest one, and that no head was left out: an older export is valid, too, and a later head
+//     proves the entries of a missing one. Use --anchors.
+//   - That a selection is complete: it proves each of its entries, not that no other entry matches.
+//   - That what an entry says is true: only that it is what the platform has recorded and signed.
+//   - Contents that the heads do not cover (see "heads of version 1"), and the files and large bodies that entries name
+//     only by their digests.
+//
+// FORMAT
+//
+// Each line is {"line":<number>,"digest":"<digest>","<kind>":<content>}. The digest is the SHA-256 of a zero byte and
+// the text of the content, as base64url. The kinds come in this order:
+//   manifest  the tenant, and the newest head: the number of entries, their root, and the position of the last one
+//   key       a public key of the platform, signed with the key before it; one line for each key
+//   event     an entry of the audit log, exactly as the event log stores it. Its digest is its leaf in the Merkle tree
+//   head      the signed root of the tree so far; it follows the last entry that it covers
 //   end       the number of lines before this one, and the SHA-256 of their bytes
-// In a selection (the manifest has `selection`), a head comes before its entries, and after each entry follows:
-//   proof     the number of the entry in the tree, and the path from its leaf to the root of the head before it
+// In a selection (the manifest has `selection`), a head comes before its entries, and this line follows each entry:
+//   proof     the number of the entry in the tree, and the path from its leaf to the root of the head
 //
-// Heads of version 1 belong to an earlier tree. Its leaves leave out the data of an event if they are bytes (a text in
-// an entry): they are the digest of the entry with "data":"". So these heads do not cover such contents. In the format
-// "annals export v1", there are only such heads.
-//
-// If somebody without the private key changes the file, it no longer matches the signed roots. The file alone does not
-// prove that the first key belongs to the platform (compare it with the key id that you got from the platform, --key),
-// and that no newer heads exist and none was left out (compare it with the heads that the platform has posted to
-// AUDIT_ANCHOR_URL, --anchors). Exit codes: 0 verified, 1 problems, 2 wrong arguments or an unreadable file, 3 nothing to
-// verify.
+// Heads of version 1 belong to an earlier tree. It leaves out the data of an entry if they are bytes (a text in this
+// file): the leaf is the digest of the entry with "data":"". So these heads do not cover such contents; heads of
+// version 2 do. Files in the format "annals export v1" have only heads of version 1.
+
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { createReadStream, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -170,8 +223,7 @@ const openTrees = ({ manifest, trees }) => {
   if (isEarlier) trees[1].end = Number.POSITIVE_INFINITY;
 };
 
-// ---- Checks of each kind of line. `state` contains the facts from the lines before; `report` reports a problem in
-// this line.
+// ---- Checks of each kind of line. `state` is what the earlier lines have shown; `report` reports a problem in this line.
 
 const checkManifest = (state, { content }, report) => {
   if (state.line !== 1) return report('a manifest can only be the first line');
@@ -211,8 +263,7 @@ const checkEvent = (state, { digest, text }, report) => {
   state.lastText = text;
   noteLeafRule(state, text);
   if (state.manifest?.selection) return expectProof(state, digest, text, report);
-  // The trees get the digest that the line states. So if somebody changed only this entry, the root still proves all
-  // other entries.
+  // The leaf is the digest that the line states, so that the root still proves all other entries if this one was changed.
   for (const [version, tree] of Object.entries(state.trees)) {
     if (!tree.isOpen) continue;
     const leaf = version === '1' ? earlierLeaf(text, digest) : digest;

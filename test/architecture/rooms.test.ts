@@ -36,8 +36,8 @@ const FORBIDDEN_CODE: Record<string, RegExp> = {
 /** The packages that a module for browsers may import by name. At the moment, it may import none. */
 const BROWSER_PACKAGES: readonly string[] = [];
 
-/** Auditors copy the verifier alone, so it cannot be split. */
-const maxLinesOf = (file: string): number => (file === 'infra/audit/verify-audit-export.mjs' ? 540 : 300);
+/** Auditors copy the verifier alone, so it cannot be split; its first 76 lines are their manual. */
+const maxLinesOf = (file: string): number => (file === 'infra/audit/verify-audit-export.mjs' ? 600 : 300);
 const VAGUE_NAMES = ['utils', 'types', 'services', 'helpers', 'index'];
 
 const rooms = Object.keys(ALLOWED_IMPORTS);
