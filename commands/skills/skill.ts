@@ -85,10 +85,7 @@ export const updateSkill = async (
 /** Deletes a skill. @throws Refusal not_found */
 export const deleteSkill = (ctx: Ctx, { skill_id }: { skill_id: string }) => ctx.transact(Skill, skill_id, Skill.remove);
 
-/**
- * Checks that an agent may author a skill of this visibility.
- * @throws Refusal forbidden
- */
+/** Checks that an agent may author a skill of this visibility. @throws Refusal forbidden */
 const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibility): Promise<void> => {
   const { state: agent } = await loadAgent(ctx, agent_id);
   if (!agent.can_author_skills) throw new Refusal('forbidden', 'The agent may not author skills: can_author_skills is false');

@@ -51,10 +51,7 @@ export const AgentSlackConfigUpdate = z
   .partial()
   .meta({ id: 'AgentSlackConfigUpdate', examples: [{ slack_rpm_limit: 10, working_hours_enabled: true }] });
 
-/**
- * Changes the Slack settings of an agent.
- * @throws Refusal not_found if the agent does not exist, invalid
- */
+/** Changes the Slack settings of an agent. @throws Refusal not_found if the agent does not exist, invalid */
 export const changeSlackConfig = async (
   ctx: Ctx,
   { tenant_id: _, agent_id, ...changes }: Input<typeof AgentSlackConfigUpdate, 'tenant_id' | 'agent_id'>,

@@ -168,9 +168,7 @@ export type GuardrailPort = {
    * @throws Refusal unavailable
    */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
-  /**
-   * Returns whether deliveries of this source are held, according to the read model; false while it cannot be read.
-   */
+  /** Returns whether deliveries of this source are held, according to the read model; false while it cannot be read. */
   readonly hasHeld: (tenant: string, integration_id: string) => Promise<boolean>;
   /** Returns the Slack settings that apply to an agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;

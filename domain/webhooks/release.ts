@@ -39,9 +39,7 @@ export const release =
 /** A delivery that is held for longer is given up. */
 export const MAX_HELD_MS = 7 * 86_400_000;
 
-/**
- * Sends a held delivery to the runners of its agent. Returns no event if it is not held any more.
- */
+/** Sends a held delivery to the runners of its agent. Returns no event if it is not held any more. */
 export const releaseHeld =
   (checks: ReleaseChecks) =>
   ({ status, facts }: Delivery): DeliveryEvent[] =>

@@ -63,10 +63,7 @@ export type BlobBackend = {
    * @returns the number of drafts
    */
   readonly removeDrafts: (before: number, isDryRun: boolean) => Promise<number>;
-  /**
-   * Quickly checks that blobs can be stored and read.
-   * @throws Error with the reason if they cannot
-   */
+  /** Quickly checks that blobs can be stored and read. @throws Error with the reason if they cannot */
   readonly probe: () => Promise<void>;
   /**
    * Thoroughly checks that blobs can be stored, read and removed.

@@ -36,10 +36,7 @@ export const REMOVAL_SUFFIX = '.removing';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/**
- * Gives a file a second name (a hard link).
- * @returns false if another file already has that name
- */
+/** Gives a file a second name (a hard link). @returns false if another file already has that name */
 const linked = async (path: string, name: string): Promise<boolean> => {
   try {
     await link(path, name);

@@ -17,10 +17,7 @@ async function* withoutFirst(count: number, content: AsyncIterable<Uint8Array>):
   }
 }
 
-/**
- * Creates the function that opens and decrypts blobs.
- * @throws BlobDamaged, LogError, and the errors of the backend
- */
+/** Creates the function that opens and decrypts blobs. @throws BlobDamaged, LogError, and the errors of the backend */
 export const createBlobReader = ({ backend, vault }: { readonly backend: BlobBackend; readonly vault: Pick<Vault, 'blobKey'> }) => {
   const keyOf = async (name: BlobName, kid: string): Promise<Uint8Array> => {
     try {

@@ -43,10 +43,7 @@ export const findOrphans = async (backend: BlobBackend, log: Log, before: number
   };
 };
 
-/**
- * Removes orphans, except those that were stored again meanwhile.
- * @returns the number and size of the removed blobs
- */
+/** Removes orphans, except those that were stored again meanwhile. @returns the number and size of the removed blobs */
 export const removeOrphans = async (backend: BlobBackend, orphans: readonly StoredEntry[]): Promise<BlobCount> => {
   const removed: StoredEntry[] = [];
   for (const orphan of orphans) if (await backend.remove(orphan)) removed.push(orphan);

@@ -114,10 +114,7 @@ export const sealBlob = async (
   return { header, sha256, size };
 };
 
-/**
- * Returns the id of the key that encrypted a blob.
- * @throws BlobDamaged if the bytes are not a header
- */
+/** Returns the id of the key that encrypted a blob. @throws BlobDamaged if the bytes are not a header */
 export const kidOfHeader = (name: BlobName, header: Buffer): string => {
   if (header.length < HEADER_BYTES) throw new BlobDamaged(name, 'it ends within its header');
   if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw new BlobDamaged(name, 'it has no header');

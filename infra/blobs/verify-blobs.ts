@@ -21,10 +21,7 @@ const sizeOf = async (content: AsyncIterable<Uint8Array>): Promise<number> => {
   return size;
 };
 
-/**
- * Reads a blob to its end.
- * @returns its size, or the problem with it
- */
+/** Reads a blob to its end. @returns its size, or the problem with it */
 const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promise<number | BlobFinding['problem']> => {
   try {
     const blob = await blobs.of(tenant).get(sha256);

@@ -101,10 +101,7 @@ const writeEntries = async (api: RunnerApi, tenant: string, last: readonly Head[
   for (const tree of trees) while (tree.next) await writeHead(tree, writer);
 };
 
-/**
- * Returns the newest audit head of a tenant; undefined if there is none.
- * @throws Refusal
- */
+/** Returns the newest audit head of a tenant; undefined if there is none. @throws Refusal */
 const newestHead = async (api: RunnerApi, tenant: string, version = 2): Promise<Head | undefined> =>
   (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?version=${version}&sort=-size&limit=1`))[0];
 

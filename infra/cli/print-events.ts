@@ -105,10 +105,7 @@ const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean =>
   return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));
 };
 
-/**
- * Writes an event.
- * @returns a promise if the caller must wait until the output is consumed
- */
+/** Writes an event. @returns a promise if the caller must wait until the output is consumed */
 const writeEvent = (event: Recorded, isPretty: boolean): void | Promise<void> => {
   if (!process.stdout.write(`${eventText(event, isPretty)}\n`))
     return new Promise((resolve) => process.stdout.once('drain', () => resolve()));

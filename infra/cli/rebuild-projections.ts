@@ -144,10 +144,7 @@ const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   return [projection];
 };
 
-/**
- * Handles Ctrl-C: prints what happens to the rebuild, and exits.
- * @returns a function that removes this handler
- */
+/** Handles Ctrl-C: prints what happens to the rebuild, and exits. @returns a function that removes this handler */
 const announceInterruption = (name: string, remaining: readonly string[]): (() => void) => {
   const onSignal = (signal: NodeJS.Signals): void => {
     const rest = remaining.length > 0 ? `; not started: ${remaining.join(', ')}` : '';

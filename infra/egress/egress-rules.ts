@@ -25,10 +25,7 @@ export type EgressRules = {
    * @throws EgressError forbidden
    */
   readonly checkUrl: (text: string) => URL;
-  /**
-   * Checks one of the addresses to which the host's name resolves.
-   * @throws EgressError forbidden
-   */
+  /** Checks one of the addresses to which the host's name resolves. @throws EgressError forbidden */
   readonly checkAddress: (destination: Destination, address: string) => void;
 };
 

@@ -109,10 +109,7 @@ const parseQuery = (path: string): JSONPathQuery => {
   }
 };
 
-/**
- * Compiles a JSONPath query.
- * @throws Error with a text for the user if the query is not valid
- */
+/** Compiles a JSONPath query. @throws Error with a text for the user if the query is not valid */
 export const compileJsonQuery = (path: string): JsonQuery => {
   const query = parseQuery(path);
   return {

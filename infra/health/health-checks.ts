@@ -46,10 +46,7 @@ type Db = Pick<ClientBase, 'query'>;
  */
 export type StoreState = { readonly result: Result; readonly platform: string | null; readonly end: Position | null };
 
-/**
- * Checks the event store through an open log.
- * @throws LogError if the store does not answer
- */
+/** Checks the event store through an open log. @throws LogError if the store does not answer */
 export const checkLog = async (log: Log): Promise<StoreState> => {
   const startedAt = performance.now();
   const last = await log.ping();

@@ -31,10 +31,7 @@ const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnsw
 const answersFor = (envelope: readonly string[], errors: readonly SmtpError[]): SmtpAnswer[] =>
   errors.flatMap((error) => envelope.filter((address) => address === error.recipient).map((address) => answerFor(address, error)));
 
-/**
- * Opens a file that is attached to a message as a stream.
- * @throws Refusal unavailable if the file is missing
- */
+/** Opens a file that is attached to a message as a stream. @throws Refusal unavailable if the file is missing */
 const openFile = async (blobs: BlobStore, tenant_id: string, sha256: string): Promise<Readable> => {
   const blob = await blobs.of(tenant_id).get(sha256);
   if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);

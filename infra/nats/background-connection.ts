@@ -80,10 +80,7 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {
-    /**
-     * Returns the connection.
-     * @throws Refusal unavailable if there is no connection within 2 s
-     */
+    /** Returns the connection. @throws Refusal unavailable if there is no connection within 2 s */
     connection: async (): Promise<NatsConnection> => {
       const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
       if (!nats) throw new Refusal('unavailable', 'The message broker cannot be reached: try again', { retryAfter: 5 });

@@ -20,9 +20,7 @@ export type UserClaims = {
   expiresAt?: Date;
 };
 
-/**
- * A service that an account exports. Only accounts with an activation token (see `activationToken`) may import it.
- */
+/** A service that an account exports. Only accounts with an activation token (see `activationToken`) may import it. */
 export type ServiceExport = {
   name: string;
   /** The subject of the requests. An import may use a part of it. */

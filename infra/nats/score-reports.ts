@@ -79,10 +79,7 @@ export const openScoreReports = async (nats: NatsConnection) => {
       const request = { max_messages: Math.min(MAX_BATCH, num_pending), expires: FETCH_TIMEOUT_MS };
       return Array.fromAsync(await consumer.fetch(request));
     },
-    /**
-     * Whether every message that was published before this call is acknowledged or dropped.
-     * @throws NatsError
-     */
+    /** Whether every message that was published before this call is acknowledged or dropped. @throws NatsError */
     isDrained: async (): Promise<boolean> => {
       const { num_pending, num_ack_pending } = await consumer.info(false);
       return num_pending === 0 && num_ack_pending === 0;

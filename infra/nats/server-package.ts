@@ -48,10 +48,7 @@ const debianArchives = async (dir: string): Promise<string[]> => {
   return [...new Set([...uris.matchAll(DEBIAN_RELEASE)].map(([, archive]) => archive!))];
 };
 
-/**
- * Returns a function that runs `download` with each configured archive until one works.
- * @throws the last failure
- */
+/** Returns a function that runs `download` with each configured archive until one works. @throws the last failure */
 const fromEachArchive =
   (download: (dir: string, archive: string) => Promise<void>): Download =>
   async (dir) => {

@@ -17,10 +17,7 @@ const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_t
  * IDLE_TIMEOUT_MS.
  */
 export type AdvisoryLocks = {
-  /**
-   * Returns the connection, which is opened if necessary.
-   * @throws the driver's error if the database is unavailable
-   */
+  /** Returns the connection, which is opened if necessary. @throws the driver's error if the database is unavailable */
   readonly connect: () => Promise<pg.Client>;
   /**
    * Tries to get the locks with these names, without waiting. @returns those of the names whose locks this session now

@@ -63,10 +63,7 @@ const finish = async (projector: Projector, running: RunningProjection, requests
   return true;
 };
 
-/**
- * Handles one request.
- * @returns the writer of the new rebuild if the request starts one
- */
+/** Handles one request. @returns the writer of the new rebuild if the request starts one */
 const handleRequest = async (
   projector: Projector,
   db: pg.Client,

@@ -86,10 +86,7 @@ const openRebuildId = async (db: ClientBase, projection: string): Promise<number
   return rows[0]?.id ?? null;
 };
 
-/**
- * Requests a rebuild of a projection, unless a rebuild is open already.
- * @returns the id of the open rebuild
- */
+/** Requests a rebuild of a projection, unless a rebuild is open already. @returns the id of the open rebuild */
 export const requestRebuild = (pool: Pool, projection: string, by: Operator): Promise<number> =>
   inTurn(pool, projection, async (db) => {
     const open = await openRebuildId(db, projection);

@@ -74,10 +74,7 @@ const isComparable = async (db: ClientBase, { projection }: RunningProjection): 
   return rows[0]?.shape === shapeOf(projection);
 };
 
-/**
- * Compares the rebuilt rows with the old rows.
- * @returns null if the rebuild has not caught up yet
- */
+/** Compares the rebuilt rows with the old rows. @returns null if the rebuild has not caught up yet */
 export const compareRebuild = async ({ processors, pool }: Projector, running: RunningProjection): Promise<RebuildComparison | null> => {
   const { name, tables, version } = running.projection;
   const shadow = shadowSchemaOf(name);

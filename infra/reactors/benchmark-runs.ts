@@ -118,10 +118,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     await forEachConcurrently(Object.values(groups), (group) => recordGroup(contextOf, group!));
   };
 
-  /**
-   * Records the published results.
-   * @returns whether all results are recorded that were published before the call
-   */
+  /** Records the published results. @returns whether all results are recorded that were published before the call */
   const recordPublished = async (contextOf: ContextOf): Promise<boolean> => {
     const reports = await openReports();
     try {

@@ -57,10 +57,7 @@ const UNCONNECTED: RelayStatus = {
   is_stream_stopped: false,
 };
 
-/**
- * Starts the relay.
- * @returns the functions that handle the requests of the parent process
- */
+/** Starts the relay. @returns the functions that handle the requests of the parent process */
 const run = (task: RelayTask) => {
   const log = openLog(task.eventstoreUrl, { onDamage: (message) => void send({ kind: 'damaged', message }) });
   // This connection logs no warnings, because the parent process has a connection of its own, which logs them when the

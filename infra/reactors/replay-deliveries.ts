@@ -18,10 +18,7 @@ const INTERVAL_MS = 1_000;
 const LOCK = 'reactor delivery replays';
 const SYSTEM = { kind: 'system', id: 'annals' } as const;
 
-/**
- * Reads events of a stream, by default all; an empty list if the stream was erased.
- * @throws LogError
- */
+/** Reads events of a stream, by default all; an empty list if the stream was erased. @throws LogError */
 const eventsOf = async <E extends DomainEvent>(log: Log, stream: string, part?: Parameters<Log['read']>[1]): Promise<Recorded<E>[]> => {
   try {
     return (await Array.fromAsync(log.read(stream, part))) as Recorded<E>[];

@@ -18,10 +18,7 @@ const GRACE_MS = 15_000;
 export type MasterRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
-  /**
-   * Removes hidden events from the disk.
-   * @returns a line that contains the result, or what the operator must do
-   */
+  /** Removes hidden events from the disk. @returns a line that contains the result, or what the operator must do */
   readonly scavenge: () => Promise<string>;
   readonly actor: Actor;
   /** Called with the name of each change before the change is made. */

@@ -7,15 +7,9 @@ import type { Log } from '../eventstore/event-log.ts';
 /** The access to the record of key rotations in the log. */
 export type RotationRecord = {
   readonly log: Log;
-  /**
-   * Loads the key rotations that are running.
-   * @throws LogError unavailable
-   */
+  /** Loads the key rotations that are running. @throws LogError unavailable */
   readonly load: () => Promise<KeyRotation.KeyRotations>;
-  /**
-   * Makes a decision about the key rotations, and appends its events.
-   * @throws Refusal unavailable
-   */
+  /** Makes a decision about the key rotations, and appends its events. @throws Refusal unavailable */
   readonly transact: (
     decide: Decision<KeyRotation.KeyRotations, KeyRotation.KeyRotationEvent>,
     actor: Actor,

@@ -26,10 +26,7 @@ export type Spool = {
   readonly settle: (integration: string) => void;
   /** Returns the entries that have waited longest, in the order of `put`. @throws Error if the file cannot be read */
   readonly first: (page: SpoolPage) => Promise<WaitingEntry[]>;
-  /**
-   * Removes rows.
-   * @throws Error if the file cannot be written; in this case, the rows still exist
-   */
+  /** Removes rows. @throws Error if the file cannot be written; in this case, the rows still exist */
   readonly remove: (seqs: readonly number[]) => Promise<void>;
   /** Keeps a delivery for the operator, without trying to record it again. @throws Error */
   readonly park: (seq: number, reason: string) => Promise<void>;

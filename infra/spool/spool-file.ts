@@ -130,10 +130,7 @@ export const openSpoolFile = (path: string) => {
     /** Removes waiting rows. @returns the tenants and the sizes of those that existed */
     remove: (seqs: readonly number[]): SpoolUse[] =>
       inTransaction(() => seqs.flatMap((seq) => (remove.get(seq) as SpoolUse | undefined) ?? [])),
-    /**
-     * Parks a row: it stays in the file, but is no longer returned as waiting.
-     * @returns its tenant and its size
-     */
+    /** Parks a row: it stays in the file, but is no longer returned as waiting. @returns its tenant and its size */
     park: (seq: number, reason: string): SpoolUse => park.get(reason, seq) as SpoolUse,
     /** Changes all parked rows to waiting ones. */
     unpark: (): void => database.exec('update deliveries set error = null where error is not null'),

@@ -68,10 +68,7 @@ export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOpt
 
   start();
   return {
-    /**
-     * Runs a task in the thread.
-     * @throws Error if the task fails, or if the thread ends before the task has ended
-     */
+    /** Runs a task in the thread. @throws Error if the task fails, or if the thread ends before the task has ended */
     ask,
     isRunning: (): boolean => worker !== null,
     close: async (): Promise<void> => {

@@ -26,10 +26,7 @@ export type PutResult = 'stored' | 'known' | 'refused';
 type Queued = { readonly entry: SpoolEntry; readonly resolve: (result: PutResult) => void };
 
 type QueueOptions = {
-  /**
-   * Writes entries in one transaction.
-   * @throws Error; in this case, no entry is written
-   */
+  /** Writes entries in one transaction. @throws Error; in this case, no entry is written */
   readonly write: (entries: SpoolEntry[]) => Promise<Insertion[]>;
   /**
    * Called when the result of an entry is known. The sender may have been refused before, because writing the entry

@@ -32,10 +32,7 @@ export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: Seale
   return Buffer.concat([decipher.update(decode(text!)), decipher.final()]);
 };
 
-/**
- * Returns the id of the key with which a text was encrypted.
- * @throws Error if the text is not encrypted
- */
+/** Returns the id of the key with which a text was encrypted. @throws Error if the text is not encrypted */
 export const kidOf = (sealed: SealedText): string => partsOf(sealed)[1]!;
 
 /**

@@ -10,10 +10,7 @@ import { BodyIncomplete, type ChunkSource, readChunks } from './body-chunks.ts';
 
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
-/**
- * Returns the reason why a body cannot be read. Logs it unless the tenant was erased.
- * @throws any other error
- */
+/** Returns the reason why a body cannot be read. Logs it unless the tenant was erased. @throws any other error */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
   if (!(error instanceof ContentUnreadable) && !(error instanceof BodyIncomplete)) throw error;
   const reason = error instanceof BodyIncomplete ? 'damaged' : error.reason;

@@ -44,10 +44,7 @@ export type Attempt = {
 };
 
 export type DeliveryRecorder = {
-  /**
-   * Records a delivery.
-   * @throws Refusal unavailable; the delivery may nevertheless be in the log
-   */
+  /** Records a delivery. @throws Refusal unavailable; the delivery may nevertheless be in the log */
   readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
   /** Returns whether the maximum number of appends is waiting, so that the next one is refused. */
   readonly isFull: () => boolean;

@@ -38,10 +38,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   };
 
   return {
-    /**
-     * Runs a task in the thread.
-     * @throws Refusal unavailable if the thread ends before the task has ended
-     */
+    /** Runs a task in the thread. @throws Refusal unavailable if the thread ends before the task has ended */
     run: <N extends keyof Tasks>(name: N, input: Parameters<Tasks[N]>[0]): Promise<ReturnType<Tasks[N]>> =>
       new Promise((resolve, reject) => {
         worker ??= startWorker();

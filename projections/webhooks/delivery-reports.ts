@@ -134,9 +134,7 @@ export const lastFailureOf = async (
 
 type Attempted = { readonly event_id: string; readonly count: number };
 
-/**
- * Adds the last ten reports to the attempts of a delivery. `first` is the id of the delivery's first message.
- */
+/** Adds the last ten reports to the attempts of a delivery. `first` is the id of the delivery's first message. */
 export const withReports = async <T extends Attempted>(
   attempts: readonly T[],
   { id, first, reports }: { readonly id: string; readonly first: string; readonly reports: readonly StoredReport[] },

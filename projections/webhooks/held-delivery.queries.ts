@@ -64,9 +64,7 @@ const MAX_SOURCES = 50;
 export type HeldSource = SourceArgs;
 const FIRST: HeldSource = { tenant_id: '', integration_id: '' };
 
-/**
- * The sources after `after` in the order of ids (null: from the first one) for which `isDue` returns true.
- */
+/** The sources after `after` in the order of ids (null: from the first one) for which `isDue` returns true. */
 type Examined = { readonly after: HeldSource | null; readonly isDue: (source: HeldSource) => boolean };
 
 /**

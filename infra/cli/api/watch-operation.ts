@@ -17,9 +17,7 @@ const watchedTenant = ({ name, method }: ApiOperation, { path }: ApiRequest): st
   return tenant;
 };
 
-/**
- * Yields the id of the newest change each time that the stream has announced some. Ends when the connection ends.
- */
+/** Yields the id of the newest change each time that the stream has announced some. Ends when the connection ends. */
 async function* announcedTokens(response: Response, stop: AbortController): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

@@ -24,10 +24,7 @@ export type Call = {
   /** The deadline in milliseconds since 1970; Infinity if the caller set none. */
   readonly deadline: number;
   readonly isClosed: () => boolean;
-  /**
-   * Sends a framed message.
-   * @returns false if the caller must await `drained` before it sends the next message
-   */
+  /** Sends a framed message. @returns false if the caller must await `drained` before it sends the next message */
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
   /** Whether too many bytes are unsent, so that `drained` does not resolve at once. */

@@ -113,10 +113,7 @@ export const varintSize = (value: Wide): number => {
   return size;
 };
 
-/**
- * Writes a variable-length integer at offset `at`.
- * @returns the offset after the integer
- */
+/** Writes a variable-length integer at offset `at`. @returns the offset after the integer */
 export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
   if (typeof value === 'bigint') {
     let rest = value;

@@ -12,10 +12,7 @@ export const createReadBuffer = () => {
   let cached: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
 
   return {
-    /**
-     * Drops the cached record.
-     * @returns the buffer, into which the caller may read another record
-     */
+    /** Drops the cached record. @returns the buffer, into which the caller may read another record */
     reuse: (): Buffer => {
       cached = undefined;
       return bytes;

@@ -31,10 +31,7 @@ const bounds = (from: From<Wide>, backwards: boolean, low: number, last: number)
   return { from: Math.max(low, from === 'start' ? 0 : Number(from)), to: last };
 };
 
-/**
- * Sends a stream's events.
- * @returns the status with which the call ends; undefined if it succeeded
- */
+/** Sends a stream's events. @returns the status with which the call ends; undefined if it succeeded */
 export const readStream = async (parts: Parts, reading: Reading, source: StreamSource): Promise<Status | undefined> => {
   const { call, request, response } = reading;
   const { name, identifier } = source.named;
