@@ -24,10 +24,9 @@ export type UniqueKey<S, E extends DomainEvent> = {
 };
 
 /**
- * Creates a resource in the first generation of its unique key that is not closed. The id of the resource, and
- * therefore its stream, is derived from the unique key and the generation. So one append both checks that the key is
- * free and creates the resource, and a repeat does not create another one. If a generation is closed, the next one is
- * tried.
+ * Creates a resource in the first generation of its unique key that is not closed. The id of the resource, and so its
+ * stream, is derived from the unique key and the generation: one append checks that the key is free and creates the
+ * resource, and a repeat creates no other one.
  * @throws Refusal of `claim` if another resource has the unique key
  */
 export const createUnique = async <S, E extends DomainEvent>(

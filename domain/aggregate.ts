@@ -15,10 +15,9 @@ export type Aggregate<S, E extends DomainEvent> = {
   /** If true, the aggregate belongs to the platform and not to a tenant. Its id alone then identifies its stream. */
   readonly platform?: boolean;
   /**
-   * If given, the state of a long stream can be loaded from its last events only: of every `interval` events, at least
-   * one has in its metadata a snapshot of the state before it. The state must then consist of JSON values. If the
-   * fields of the state or their meaning change, `version` must change, too, because snapshots of other versions are
-   * ignored.
+   * If given, a long stream is loaded from its last events only: of every `interval` events, at least one has a snapshot
+   * of the state before it in its metadata. The state must consist of JSON values. Raise `version` when the fields of the
+   * state or their meaning change: snapshots of other versions are ignored.
    */
   readonly snapshots?: { readonly version: number; readonly interval: number };
 };

@@ -115,7 +115,6 @@ export const InstantText = z
 /** A schema for times in responses: RFC 3339 in UTC with milliseconds. */
 export const Timestamp = z.string().meta({ format: 'date-time', examples: ['2026-03-14T09:26:53.589Z'] });
 
-/** A schema for event ids in responses. */
 export const EventId = z.string().meta({ description: 'The id of the event', examples: ['0197a3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d'] });
 
 export const Slug = z

@@ -7,10 +7,9 @@ export const category = 'idempotency';
 export type StreamRevision = { stream: string; revision: number };
 
 /**
- * How a request with an Idempotency-Key ended. The response to a repeat of the request is made from the same data.
- * `touched` lists the streams about which the first request made decisions, in their order. `found` lists the values
- * that the request got from outside these streams (see `sideEffect`). `members` are additional fields of the problem
- * document.
+ * The end of a request with an Idempotency-Key, from which the response to a repeat is made. `touched` lists the streams
+ * about which the first request made decisions, in their order, and `found` the values that it got from outside these
+ * streams (see `sideEffect`). `members` are additional fields of the problem document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }

@@ -57,7 +57,6 @@ type AgentUserPath = AgentPath & { readonly user_id: string };
 /** Returns the members of the context's tenant: user ids mapped to members. */
 export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
-/** Returns a role on an agent, with the name and the e-mail address of the user. */
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
   const user = (await ctx.load(User, user_id)).state;
   const { by: _, since: __, ...assignment } = role;

@@ -33,9 +33,8 @@ const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields):
 };
 
 /**
- * Signs heads until they cover every audited event of the context's tenant. Each head covers at most MAX_HEAD_ENTRIES
- * more events. If the tenant has only heads of an earlier version, the change is first recorded, and heads are signed by
- * the next call, when the record is an entry, too.
+ * Signs heads until they cover every audited event of the context's tenant, each at most MAX_HEAD_ENTRIES more. If the
+ * tenant has only heads of an earlier version, records the change; the next call then signs heads.
  * @returns the number of signed heads
  */
 export const signHeads = async (ctx: ReactorCtx, signing: HeadSigning): Promise<number> => {

@@ -27,7 +27,6 @@ export type RunMessages = {
   ) => Promise<void>;
 };
 
-/** The actor of events with which the platform ends runs. */
 export const BENCHMARKS: Actor = { kind: 'system', id: 'benchmarks' };
 
 const ENDED_EARLY = {

@@ -26,7 +26,6 @@ export const BudgetSettle = z
   .strictObject({ amount_usd: Usd.meta({ description: 'What was spent, in US dollars', examples: [0.42] }) })
   .meta({ id: 'BudgetSettle', examples: [{ amount_usd: 0.42 }] });
 
-/** Returns a reservation in the form of the response schema BudgetReservation. */
 const reservationView = (agent_id: string, { reservation_id, amount_micros, settled_micros, expires_at }: BudgetHour.Reservation) => ({
   id: reservation_id,
   agent_id,
@@ -138,7 +137,6 @@ export const budgetEnd = async (ctx: Loading, agent_id: string): Promise<string 
   return BudgetHour.isSpent(state, budget) ? BudgetHour.hourEnd(budget.at) : null;
 };
 
-/** Records that a session of this agent was refused because the budget of this hour is spent. */
 export const recordRefusedSession = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const budget = await budgetOf(ctx, agent_id);
   await ctx.transact(BudgetHour, BudgetHour.budgetHourId(agent_id, budget.at), BudgetHour.refuseSession(budget));

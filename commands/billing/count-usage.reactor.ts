@@ -23,7 +23,6 @@ type AgentHour = {
   isDue: boolean;
 };
 
-/** The maximum number of sessions in one event. */
 const MAX_SESSIONS = 1_000;
 const HOUR_MS = 3_600_000;
 const MAX_KNOWN_LIMITS = 10_000;

@@ -71,10 +71,6 @@ const AccountObject = z.object({
 });
 
 export type PaymentEventPorts = {
-  /**
-   * Returns a context in which the payment provider is the actor. Without a tenant id, it is the context of the
-   * platform.
-   */
   readonly contextOf: (tenant_id?: string) => Ctx;
   readonly findPlan: FindPlan;
 };

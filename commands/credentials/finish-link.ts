@@ -23,7 +23,6 @@ export const linkIdOf = (state: string): string | null => {
   return isId25(id) && /^[0-9A-Za-z]{32}$/.test(random) && state.length === id.length + random.length + 1 ? id : null;
 };
 
-/** Returns the text form of tokens, which is then encrypted and stored. */
 export const tokensText = ({ access_token, refresh_token }: IssuedTokens): string =>
   JSON.stringify({
     access_token: access_token.reveal(),

@@ -10,14 +10,12 @@ export const MAX_SCANNED_BYTES = 25 * 1024 * 1024;
 /** The maximum number of findings in a result. If there are more, the worst ones are returned. */
 const MAX_FINDINGS = 100;
 
-/** A schema for the text fields of the form. */
 export const ScanFields = z.strictObject({
   resource_type: displayText(1, 64)
     .default('file')
     .meta({ description: 'What the file is for, such as `file`, `attachment` or `skill`; recorded only', examples: ['file'] }),
 });
 
-/** The functions of infra/ that the scan of files needs. */
 export type ScanPorts = {
   /**
    * Finds the threats in a file (see find-threats.ts), in a thread with a time limit. The bytes of the file are moved to

@@ -8,7 +8,6 @@ import { ADMIN_EMAIL } from './admin-key.ts';
 import type { KeyContext } from './api-key.ts';
 import { userIdOf } from './user.ts';
 
-/** A sign-in link expires after this many minutes. */
 export const LINK_TTL_MINUTES = 10;
 /** 43 base62 characters have about as many possible values as 256 random bits. */
 const CODE_CHARACTERS = 43;

@@ -10,7 +10,6 @@ import { registerUser, userIdOf } from './user.ts';
 /** What a token issuer states about a person. The e-mail address is verified. */
 export type Claims = { readonly email: string; readonly name: string | null };
 
-/** How long a browser stays signed in, in seconds. */
 export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 
 const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');

@@ -26,7 +26,6 @@ export type SmtpAnswer = { readonly address: string; readonly reason: string; re
 
 type MailCtx = ReactorCtx & Pick<Ctx, 'open' | 'uniqueId'>;
 
-/** What is needed to deliver mail besides the context. */
 export type MailDelivery = {
   readonly domain: string;
   readonly filesOf: (

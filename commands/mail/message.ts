@@ -27,11 +27,9 @@ type SealPlace = { readonly tenant: string; readonly id: string };
 
 const contentLocation = ({ tenant, id }: SealPlace) => ({ tenant, category: Mail.category, id, field: 'content' });
 
-/** Encrypts the content of a message that an agent sends. */
 export const sealContent = (seal: Ctx['seal'], place: SealPlace, content: MailContent): Promise<string> =>
   seal(contentLocation(place), secret(JSON.stringify(content)));
 
-/** Decrypts the content of a message that an agent has sent. */
 export const openContent = async (open: Ctx['open'], place: SealPlace, sealed: string): Promise<MailContent> =>
   JSON.parse((await open(contentLocation(place), sealed)).reveal()) as MailContent;
 

@@ -52,7 +52,6 @@ export const MailSend = z
 /** Settings of the installation: the mail domain of the agents' addresses, and whether an SMTP server is configured. */
 export type MailSettings = { readonly domain: string | null; readonly hasSmtp: boolean };
 
-/** Finds attachments of an agent in the read model, by their ids. */
 export type FindAttachments = (agent_id: string, ids: readonly string[]) => Promise<readonly { id: string; size_bytes: number }[]>;
 
 export type SendParts = { readonly settings: MailSettings; readonly readDelivery: ReadDelivery; readonly findAttachments: FindAttachments };

@@ -11,7 +11,6 @@ type ImportCtx = Pick<ReactorCtx, 'load' | 'transact'> & Pick<Ctx, 'blobs'>;
 
 type Decide = Decision<MemoryImport.MemoryImport, MemoryImport.MemoryImportEvent>;
 
-/** An import of the context's tenant, and the function that unpacks archives. */
 export type FileImport = { readonly id: string; readonly unpack: Unpack };
 
 /** After this many entries, an event records how far the import has come. If the import was undone by then, it ends. */

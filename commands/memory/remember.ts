@@ -41,7 +41,6 @@ export const MemoryForget = z
   })
   .meta({ id: 'MemoryForget' });
 
-/** Returns a remembered entry in the form of the response schema MemoryEntry. */
 export const rememberedView = (
   { id, created_at, session_id, created_by_id, runner_key_id }: Omit<AgentMemory.RememberedEntry, 'sha256'>,
   { text, source }: NewEntry,

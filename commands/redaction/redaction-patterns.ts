@@ -5,7 +5,6 @@ import { invalid } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { assertPattern } from '../pattern-compiler.ts';
 
-/** The maximum length of a text on which patterns are tested, in characters. */
 const MAX_TEST_LENGTH = 8_192;
 
 const redactionPatternFields = {

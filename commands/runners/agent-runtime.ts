@@ -23,7 +23,6 @@ const loadWithFailovers = async (ctx: Ctx, ids: readonly string[]): Promise<Map<
   return found;
 };
 
-/** Returns the models that the agent uses, with their settings for runners. */
 const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   const loaded = await loadWithFailovers(
     ctx,
@@ -49,7 +48,6 @@ const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>, packageFiles: Pack
   return { skills, loaded };
 };
 
-/** Returns the tools that the agent may use, with their settings for this agent. */
 const toolsOf = async (ctx: Ctx, { tools: granted }: Agent.Agent) => {
   const loaded = await loadTools(
     ctx,

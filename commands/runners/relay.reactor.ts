@@ -18,7 +18,6 @@ export type OutgoingMessage = {
   readonly payload: Uint8Array;
 };
 
-/** The type of the event that requests to send an accepted delivery to a runner again. */
 export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
 
 export const RELEASED = 'DeliveryReleased' satisfies DeliveryEvent['type'];

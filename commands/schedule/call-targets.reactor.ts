@@ -17,7 +17,6 @@ export type TargetRequest = {
 /** The answer of a target: its HTTP status or, if there was no answer, the reason. */
 export type TargetAnswer = { readonly status_code: number } | { readonly error: string };
 
-/** What is needed to call targets besides the context. */
 export type TargetCalls = { readonly agents: AgentChecks; readonly send: (request: TargetRequest) => Promise<TargetAnswer> };
 
 const outcomeOf = (answer: TargetAnswer, ms: number): CronRun.Outcome => {

@@ -7,7 +7,6 @@ import { decidedBy } from './approval.ts';
 
 type Loads = Pick<Ctx, 'load'>;
 
-/** The ids in a session for which responses show names. */
 type Named = Pick<Session, 'agent_id' | 'user_id' | 'created_by_id'>;
 
 export type SessionNames = { readonly agent_name: string | null; readonly user_email: string | null; readonly user_name: string | null };

@@ -83,7 +83,6 @@ const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef
   if (wrong) throw invalid(wrong.pointer, 'is not a skill that this agent can get', 'unknown_skill');
 };
 
-/** Returns a skill of an agent in the form in which the API shows it. */
 export const grantView = (agent: Agent.Agent, skill_id: string) => {
   const { is_enabled, created_at, config } = agent.skills[skill_id]!;
   return { agent_id: agent.id, skill_id, is_enabled, created_at, has_config: config !== null };

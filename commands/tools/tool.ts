@@ -45,7 +45,6 @@ export const ToolUpdate = z
 
 export const ConnectorToolSync = z.strictObject(texts).meta({ id: 'ConnectorToolSync' });
 
-/** A schema for the name of a connector in a URL path. */
 export const ConnectorName = Slug;
 
 /**

@@ -91,7 +91,6 @@ const refusals: Readonly<Record<RejectionCause, (preset: ProviderPreset) => Refu
 export const tooLarge = (): Refusal =>
   new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } });
 
-/** Returns the refusal that the sender of a rejected request gets. */
 export const refusalOf = ({ reason, note }: RejectionFault, preset: ProviderPreset): Refusal => {
   const refusal = refusals[reason](preset);
   return note === undefined ? refusal : new Refusal(refusal.code, note, refusal.extra);

@@ -42,7 +42,6 @@ const KEY_RETRY_SECONDS = 30;
 const DAMAGED = 'The stored body is damaged: the operator must restore it from a backup';
 const NO_KEY = "The body cannot be opened: the tenant's data key is missing or damaged, and the operator must restore it";
 
-/** Returns the refusal of a request for a body that cannot be read. */
 export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal => {
   if (reason === 'erased') return new Refusal('not_found', "The body was erased: its tenant's data key was destroyed");
   if (reason === 'damaged') return new Refusal('internal', DAMAGED);

@@ -102,7 +102,6 @@ const decidedType = (type: NewDelivery['type'], { reason, held }: GuardrailDecis
   return (held ? HELD_TYPES : BLOCKED_TYPES)[type];
 };
 
-/** Adds the decision of the guardrails to a delivery that is not blocked yet. */
 export const withDecision = (delivery: NewDelivery, decision: GuardrailDecision): NewDelivery => {
   const { reason, verdicts, bytes, redactions, cause, held } = decision;
   if (!reason && verdicts.length === 0 && !bytes && redactions.length === 0 && !cause) return delivery;

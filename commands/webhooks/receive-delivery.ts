@@ -26,7 +26,6 @@ export type DeliveryOutcome = {
   readonly answer?: ProviderAnswer;
 };
 
-/** The response to a check of the address. */
 const PROBE_REPLY: HandshakeReply = { status: 200, body: null };
 
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');

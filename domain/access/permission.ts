@@ -41,11 +41,10 @@ export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
 
 /**
- * Who may call an operation: a caller who has this permission, or every permission in `all`. If `runner` is true, the
- * runner of the agent in the URL path may call the operation, too. If it is `in tenant`, every runner of the tenant in
- * the path may; the operation must then check that the resource belongs to the agent of the runner. In both cases, the
- * agent must not be deleted. If `recentSignIn` is set, a browser that signed in at the issuer must have done so within
- * MAX_SIGN_IN_AGE_MS; other credentials are not affected.
+ * A caller needs this permission, or every permission in `all`. If `runner` is true, the runner of the agent in the URL
+ * path may call the operation, too; if it is `in tenant`, every runner of the tenant in the path may, and the operation
+ * must check that the resource belongs to the runner's agent. The agent must not be deleted. With `recentSignIn`, a
+ * browser must have signed in at the issuer within MAX_SIGN_IN_AGE_MS; other credentials are not affected.
  */
 export type Permit =
   | Permission

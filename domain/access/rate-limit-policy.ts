@@ -1,10 +1,9 @@
 import type { Principal } from '../principal.ts';
 
 /**
- * A rate limit in the form of a token bucket: a full bucket allows `quota` requests, and an empty one is full again
- * after `seconds`. The API processes share their counts. If they cannot (for example while the database is down), each
- * process applies the limit alone; if `failsClosed` is set, it then only allows the requests of its present lease (its
- * share of the quota).
+ * A token bucket: a full one allows `quota` requests, and an empty one is full again after `seconds`. The API processes
+ * share their counts. While they cannot, because the database is down, each applies the limit alone; with `failsClosed`,
+ * it allows only the requests of its current lease (its share of the quota).
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 

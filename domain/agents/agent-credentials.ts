@@ -2,7 +2,6 @@ import { conflict } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 import { takeCredentials } from './credential-grants.ts';
 
-/** The maximum number of credentials of the tenant that one agent has. */
 export const MAX_AGENT_CREDENTIALS = 100;
 
 type Gift = { readonly identity_id: string; readonly credential_label: string; readonly identity_revision: number };

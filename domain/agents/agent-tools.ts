@@ -2,7 +2,6 @@ import { jsonEqual } from '../aggregate.ts';
 import { Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 
-/** The maximum number of tools that are granted to one agent. */
 export const MAX_AGENT_TOOLS = 100;
 
 /**

@@ -35,7 +35,6 @@ export type AgentSettings = PlainSettings & {
   kind: (typeof AGENT_KINDS)[number];
 };
 
-/** The default values of the fields that a request to create an agent can omit. */
 export const defaults = {
   ...plainDefaults,
   can_author_skills: false,

@@ -40,7 +40,6 @@ const CLIENT_ERRORS: ReadonlySet<string> = new Set([
 
 export const isAboutClient = (error: string): boolean => CLIENT_ERRORS.has(error);
 
-/** The status and the error code of a response of a token endpoint. */
 export type TokenError = { readonly status: number; readonly error: string };
 
 /**

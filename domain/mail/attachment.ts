@@ -30,7 +30,6 @@ export const evolve = (attachment: Attachment, { data, id, at }: Recorded<Attach
   created_at: at,
 });
 
-/** Adds a stored file to a message. */
 export const add =
   (data: AddedFields) =>
   ({ status }: Attachment): AttachmentEvent[] =>

@@ -7,7 +7,6 @@ export const category = 'keyrotation';
 export const ROTATIONS_ID = 'all';
 export const platform = true;
 
-/** The ids of the master keys before and after a rotation. */
 type MasterKeys = { readonly from_kid: string; readonly to_kid: string };
 /** `kid` is the id of the tenant's new data key. */
 type DataKey = { readonly tenant_id: string; readonly kid: string };

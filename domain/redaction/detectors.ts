@@ -35,6 +35,5 @@ export const redactDetected = (text: string, detectors: readonly Detector[]): { 
   return spans.length === 0 ? { text, hits: [] } : { text: replaceSpans(text, spans), hits: hitsOf(spans) };
 };
 
-/** Counts the parts of texts that the detectors detect, for each tag. */
 export const detectIn = (texts: readonly string[], detectors: readonly Detector[]): RedactionHit[] =>
   sumHits(texts.flatMap((text) => hitsOf(detect(text, detectors))));

@@ -10,7 +10,6 @@ export const category = 'redaction';
  */
 export type RedactionPattern = { readonly pattern: string; readonly tag: string };
 
-/** How many matches were replaced with this tag. */
 export type RedactionHit = { readonly tag: string; readonly count: number };
 
 export const MAX_PATTERNS = 50;

@@ -3,10 +3,8 @@ import type { Recorded } from '../event.ts';
 export const category = 'acknowledgement';
 
 /**
- * A delivery whose message a runner has acknowledged or the broker has given up. `event_id` is the id of the message,
- * and `attempts` how often the broker sent the message to a runner. `published_at` is when the broker stored the
- * message; absent in events of earlier versions. `occurrence_id` is the id of the occurrence if the message belongs to
- * a cron job; otherwise absent.
+ * `event_id` is the id of the message, and `attempts` how often the broker sent it to a runner. `published_at` is when
+ * the broker stored the message; absent in old events. `occurrence_id` is present only for the message of a cron job.
  */
 export type SettledDelivery = {
   delivery_id: string;
@@ -18,11 +16,10 @@ export type SettledDelivery = {
 };
 
 /**
- * The last advisory that is recorded (an advisory is a notice of the broker about one message), by its sequence number
- * in the JetStream stream of advisories. If that JetStream stream is created again, its numbers start again, and
- * `epoch` is different. `at` is the latest time of a recorded advisory; absent in events of earlier versions. If the
- * broker is killed while it deletes messages, the numbers of the same JetStream stream may start again, too; `at` then
- * tells new advisories from recorded ones.
+ * The last recorded advisory (a notice of the broker about one message), by its sequence number in the JetStream stream
+ * of advisories. If that stream is created again, its numbers start again, and `epoch` is different. `at` is the latest
+ * time of a recorded advisory; absent in old events. It identifies new advisories if the numbers of the same stream start
+ * again because the broker was killed while it deleted messages.
  */
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 

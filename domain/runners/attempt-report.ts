@@ -37,7 +37,6 @@ export const initial: AttemptReports = {};
 
 export const evolve = (state: AttemptReports, _: Recorded<AttemptReportEvent>): AttemptReports => state;
 
-/** Identifies an attempt within its tenant. */
 export const attemptKey = ({ delivery_id, message_id, attempt }: Pick<AttemptReport, 'delivery_id' | 'message_id' | 'attempt'>): string =>
   `${delivery_id}/${message_id ?? ''}/${attempt}`;
 

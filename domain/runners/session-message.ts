@@ -11,7 +11,6 @@ export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: st
 
 const encoder = new TextEncoder();
 
-/** CloudEvents types by event type. */
 const TYPES = {
   SessionAssigned: 'annals.session.started',
   SessionMessageSent: 'annals.session.message',

@@ -1,7 +1,6 @@
 import { DisplayLine } from '../fields.ts';
 import { invalid, Refusal } from '../refusal.ts';
 
-/** The maximum size of an uploaded archive, in bytes. */
 export const MAX_ARCHIVE_BYTES = 10 * 1024 * 1024;
 export const MAX_ARCHIVE_ENTRIES = 2_000;
 /** The maximum size of all files of an archive together, in bytes. */
@@ -50,7 +49,6 @@ const REGULAR_FILE = 0o100000;
 const DIRECTORY = 0o040000;
 const LINK = 0o120000;
 
-/** Returns a path as error texts show it. */
 export const quoted = (path: string): string => JSON.stringify(path.length > 80 ? `${path.slice(0, 80).toWellFormed()}…` : path);
 
 /** Matches the name of the file in which Finder keeps the icon of a folder. It ends with a carriage return. */

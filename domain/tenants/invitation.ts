@@ -6,7 +6,6 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 import type { Invitation } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
-/** An invitation expires after this many hours. */
 export const INVITATION_LIFETIME_HOURS = 72;
 
 const TOKEN = /^inv_(c[a-z0-9]{24})_(c[a-z0-9]{24})_[0-9A-Za-z]{38}$/;

@@ -4,7 +4,6 @@ import type { Task } from '../benchmarks/dataset.ts';
 import type { DeliveryFacts } from './delivery.ts';
 import { partsField } from './delivery-body.ts';
 
-/** The provider of deliveries that send benchmark runs to agents. */
 export const BENCHMARK_PROVIDER = 'benchmark';
 
 /**

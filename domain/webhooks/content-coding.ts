@@ -14,7 +14,6 @@ const namesIn = (header: string): string[] =>
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
 
-/** Returns whether a Content-Encoding header says that the body is packed. */
 export const isPacked = (header: string | null | undefined): boolean => !!header && namesIn(header).length > 0;
 
 /**

@@ -5,7 +5,6 @@ import type { CronJob } from '../schedule/cron-job.ts';
 import type { CronOrigin } from './cron-origin.ts';
 import type { DeliveryFacts } from './delivery.ts';
 
-/** The provider of deliveries that cron jobs send to agents. */
 export const CRON_PROVIDER = 'cron';
 
 /**

@@ -186,7 +186,6 @@ export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'expired') throw undeliverable(`The delivery was held too long (${facts?.reason}): to send it to a runner, release it`);
 };
 
-/** The types of the first events of deliveries that are sent to an agent. */
 const ACCEPTED: readonly string[] = [
   'WebhookAccepted',
   'SkillWebhookCalled',

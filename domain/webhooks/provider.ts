@@ -45,6 +45,5 @@ export const PROVIDER_DEFINITIONS: Readonly<Record<Provider, ProviderDefinition>
 
 export const PROVIDERS = Object.keys(definitions) as readonly Provider[];
 
-/** Returns what the platform knows of a provider; undefined if this is the name of none. */
 export const findDefinition = (name: string): ProviderDefinition | undefined =>
   Object.hasOwn(definitions, name) ? definitions[name as Provider] : undefined;

@@ -94,7 +94,6 @@ export const evolve = (job: ReplayJob, { type, data, at }: Recorded<ReplayJobEve
   }
 };
 
-/** Requests that a job sends the selected deliveries again. */
 export const request =
   (selection: ReplaySelection) =>
   (job: ReplayJob): ReplayJobEvent[] => {

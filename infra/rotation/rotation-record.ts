@@ -4,7 +4,6 @@ import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** The access to the record of key rotations in the log. */
 export type RotationRecord = {
   readonly log: Log;
   /** Loads the key rotations that are running. @throws LogError unavailable */

@@ -38,7 +38,6 @@ export const truncateLog = (file: string): void => {
   truncateSync(file);
 };
 
-/** Reads a log from a byte offset to its end. */
 export const textSince = (file: string, offset: number): string => {
   const length = sizeOf(file) - offset;
   if (length <= 0) return '';

@@ -2,7 +2,6 @@ import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
 import type { Vault } from './vault.ts';
 
-/** A vault that is opened when it is first needed. */
 export type LazyVault = {
   /** Opens the vault, or returns the open one. @throws the errors of `openVault`; the next call tries again */
   readonly open: () => Promise<Vault>;

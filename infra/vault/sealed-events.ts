@@ -8,7 +8,6 @@ import { openBytes, sealBytes } from './sealed-bytes.ts';
 
 export type BytesEvent = NewEvent & { readonly data: Uint8Array };
 
-/** The parts of the name of an event's stream: the tenant, the category and the id. */
 export type EventPlace = { readonly tenant: string; readonly category: string; readonly id: string };
 
 /**

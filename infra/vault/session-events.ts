@@ -10,7 +10,6 @@ import { ContentUnreadable, throwAsUnreadable } from './sealed-events.ts';
 
 export const isSessionEvent = (event: Recorded): event is Recorded<SessionEvent> => event.category === category;
 
-/** An encrypted text in an event, and where it is stored. */
 type SealedIn = { readonly location: SecretLocation; readonly sealed: string };
 
 /** Returns the encrypted message or comment of an event; null if there is none. */

@@ -25,7 +25,6 @@ export const readWrappedKeys = async (log: Log, tenant: string, id: string): Pro
 /** Returns all encrypted forms of a key, the newest first. */
 export const wrapsOf = ({ wrapped, earlier }: WrappedKey): string[] => [wrapped, ...earlier.toReversed()];
 
-/** Returns the id of the master key with which a key was encrypted. */
 export const wrapperOf = (wrapped: string): string => String(wrapped).split('.')[1] ?? '';
 
 /** Returns whether the key was encrypted with a master key that is in memory. */

@@ -8,7 +8,6 @@ export type BodyFields = Readonly<Record<string, string>>;
 /** A name, and the JSON pointers to the fields whose value may be shown under it; the first one that exists is used. */
 export type PreviewCandidate = readonly [name: string, ...pointers: string[]];
 
-/** How a provider sends a delivery again. */
 export type RetrySchedule = {
   /**
    * `same`: a retry has the signature of the first attempt. `anew`: the provider computes a new signature for each

@@ -16,7 +16,6 @@ export type SignatureAlgorithm = 'sha256' | 'sha1' | 'sha512' | 'ed25519' | 'tok
 /** How a request contains its time of signing. The first group of `shape` matches the Unix time in seconds. */
 export type SignedTimestamp = { readonly headers: readonly string[]; readonly shape: RegExp; readonly toleranceSeconds: number };
 
-/** How a provider signs its deliveries. */
 export type SignatureScheme = {
   /**
    * The lower-case names of the headers that can contain the signature. If a request has several of them, the first
