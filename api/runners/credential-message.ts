@@ -1,26 +1,17 @@
 import { CREDENTIAL_MESSAGE_TYPE, SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
-
-const id = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
+import { COMMON_ATTRIBUTES, commonAttributes, commonHeaders, id } from './message-schemas.ts';
 
 const headers = {
   type: 'object',
   required: ['Nats-Msg-Id', 'Annals-Position'],
-  properties: {
-    'Nats-Msg-Id': { type: 'string', format: 'uuid', description: "The event's id" },
-    'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's position in the event log" },
-  },
+  properties: commonHeaders,
 };
 
 const payload = {
   type: 'object',
-  required: ['specversion', 'id', 'source', 'type', 'subject', 'time', 'datacontenttype', 'tenant', 'agent', 'contenttrust', 'data'],
+  required: [...COMMON_ATTRIBUTES, 'datacontenttype', 'tenant', 'agent', 'contenttrust', 'data'],
   properties: {
-    specversion: { const: SPEC_VERSION },
-    id: { type: 'string', format: 'uuid', description: "The event's id; a runner that stores these ids processes no event twice" },
-    source: { type: 'string', format: 'uri', description: 'The credential requests of the agent' },
-    type: { const: CREDENTIAL_MESSAGE_TYPE },
-    subject: id('The credential request'),
-    time: { type: 'string', format: 'date-time' },
+    ...commonAttributes(CREDENTIAL_MESSAGE_TYPE, 'The credential requests of the agent', 'The credential request'),
     datacontenttype: { const: 'application/json' },
     tenant: id('The tenant'),
     agent: id('The agent'),

@@ -7,10 +7,7 @@ import {
 } from '../../domain/runners/cloud-event.ts';
 import type { RunnerMessageType } from '../../domain/runners/runner-message.ts';
 import { benchmarkRunExample, benchmarkRunSchema } from './benchmark-result.ts';
-
-const textField = (description: string) => ({ type: 'string', description });
-
-const idField = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
+import { COMMON_ATTRIBUTES, commonAttributes, commonHeaders, id, text } from './message-schemas.ts';
 
 /**
  * What causes messages of one type, for example an integration. `name` is the CloudEvents attribute that contains its
@@ -54,8 +51,8 @@ const originOf = ({ type }: RunnerMessageType): Origin => {
 };
 
 const CRON_FIELDS = {
-  cronname: textField('The name that the cron job had'),
-  occurrence: textField('The occurrence of the cron job; a session of it names it as `cron_occurrence_id`'),
+  cronname: text('The name that the cron job had'),
+  occurrence: text('The occurrence of the cron job; a session of it names it as `cron_occurrence_id`'),
   dueat: { type: 'string', format: 'date-time', description: 'When the job was due, or its run was requested' },
 };
 
@@ -75,12 +72,7 @@ const FORM_FIELD_NOTE =
 const envelope = (type: string, { name, noun, caller, callId }: Origin) => ({
   type: 'object',
   required: [
-    'specversion',
-    'id',
-    'source',
-    'type',
-    'subject',
-    'time',
+    ...COMMON_ATTRIBUTES,
     'tenant',
     'agent',
     name,
@@ -91,32 +83,27 @@ const envelope = (type: string, { name, noun, caller, callId }: Origin) => ({
     ...(name === 'cronjob' ? Object.keys(CRON_FIELDS) : []),
   ],
   properties: {
-    specversion: { const: SPEC_VERSION },
-    id: { type: 'string', format: 'uuid', description: "The event's id; a runner that stores these ids processes no event twice" },
-    source: { type: 'string', format: 'uri', description: `The ${noun}` },
-    type: { const: type },
-    subject: idField('The delivery'),
-    time: { type: 'string', format: 'date-time' },
-    datacontenttype: textField('The media type of `data`, `data_base64` or what `dataref` leads to'),
-    tenant: idField('The tenant'),
-    agent: idField('The agent that processes the event'),
-    [name]: name === 'benchmark' ? textField('The slug of the benchmark') : idField(`The ${noun}`),
-    provider: textField(caller),
-    ...(name === 'integration' ? { providerevent: textField("The provider's name of the event, such as push") } : {}),
-    deliveryid: idField('The delivery; the same as subject'),
-    providerid: textField(callId),
+    ...commonAttributes(type, `The ${noun}`, 'The delivery'),
+    datacontenttype: text('The media type of `data`, `data_base64` or what `dataref` leads to'),
+    tenant: id('The tenant'),
+    agent: id('The agent that processes the event'),
+    [name]: name === 'benchmark' ? text('The slug of the benchmark') : id(`The ${noun}`),
+    provider: text(caller),
+    ...(name === 'integration' ? { providerevent: text("The provider's name of the event, such as push") } : {}),
+    deliveryid: id('The delivery; the same as subject'),
+    providerid: text(callId),
     contenttrust: trustField(name),
     ...(name === 'cronjob' ? CRON_FIELDS : {}),
-    ...(name === 'integration' ? { formfield: textField(FORM_FIELD_NOTE) } : {}),
-    labels: textField('Only if guardrails have labelled the delivery: the names of the rules, separated by commas'),
-    causedby: idField('Only if an earlier delivery led to this one: that delivery'),
+    ...(name === 'integration' ? { formfield: text(FORM_FIELD_NOTE) } : {}),
+    labels: text('Only if guardrails have labelled the delivery: the names of the rules, separated by commas'),
+    causedby: id('Only if an earlier delivery led to this one: that delivery'),
     redeliveryof: {
       type: 'string',
       format: 'uuid',
       description: 'Only if a person asked to send the delivery again: the `id` of its first message. The `id` itself is new',
     },
     ...(name === 'integration' || name === 'skill'
-      ? { traceparent: textField('Only if the request had a trace context: its header `traceparent` (W3C)') }
+      ? { traceparent: text('Only if the request had a trace context: its header `traceparent` (W3C)') }
       : {}),
     data:
       name === 'benchmark' ? benchmarkRunSchema : { description: `A JSON body of up to ${MAX_INLINE_BYTES} bytes, exactly as received` },
@@ -133,13 +120,12 @@ const headers = {
   type: 'object',
   required: ['Nats-Msg-Id', 'Annals-Position', 'Annals-Delivery'],
   properties: {
-    'Nats-Msg-Id': { type: 'string', format: 'uuid', description: "The event's id" },
-    'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's position in the event log" },
-    'Annals-Delivery': idField('The delivery'),
-    'Annals-Occurrence': textField('Only of a cron job: the occurrence'),
-    traceparent: textField('Only if the request had a trace context: its header `traceparent` (W3C)'),
-    'Nats-Expected-Last-Sequence': textField(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
-    'Nats-Expected-Last-Msg-Id': textField(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
+    ...commonHeaders,
+    'Annals-Delivery': id('The delivery'),
+    'Annals-Occurrence': text('Only of a cron job: the occurrence'),
+    traceparent: text('Only if the request had a trace context: its header `traceparent` (W3C)'),
+    'Nats-Expected-Last-Sequence': text(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
+    'Nats-Expected-Last-Msg-Id': text(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
   },
 };
 

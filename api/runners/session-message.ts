@@ -1,17 +1,14 @@
 import { SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
 import type { RunnerMessageType } from '../../domain/runners/runner-message.ts';
+import { COMMON_ATTRIBUTES, commonAttributes, commonHeaders, id, text, uuid } from './message-schemas.ts';
 
-const id = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
-const uuid = (description: string) => ({ type: 'string', format: 'uuid', description });
-const text = (description: string) => ({ type: 'string', description });
 const orNull = <T extends object>(schema: T) => ({ oneOf: [schema, { type: 'null' }] });
 
 const headers = {
   type: 'object',
   required: ['Nats-Msg-Id', 'Annals-Position', 'Annals-Session'],
   properties: {
-    'Nats-Msg-Id': uuid("The event's id"),
-    'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's position in the event log" },
+    ...commonHeaders,
     'Annals-Session': id('The session'),
   },
 };
@@ -81,12 +78,7 @@ const dataSchema = (type: string) => ({
 const payload = (type: string) => ({
   type: 'object',
   required: [
-    'specversion',
-    'id',
-    'source',
-    'type',
-    'subject',
-    'time',
+    ...COMMON_ATTRIBUTES,
     'datacontenttype',
     'tenant',
     'agent',
@@ -96,12 +88,7 @@ const payload = (type: string) => ({
     'data',
   ],
   properties: {
-    specversion: { const: SPEC_VERSION },
-    id: uuid("The event's id; a runner that stores these ids processes no event twice"),
-    source: { type: 'string', format: 'uri', description: 'The sessions of the agent' },
-    type: { const: type },
-    subject: id('The session'),
-    time: { type: 'string', format: 'date-time' },
+    ...commonAttributes(type, 'The sessions of the agent', 'The session'),
     datacontenttype: { const: 'application/json' },
     tenant: id('The tenant'),
     agent: id('The agent'),
