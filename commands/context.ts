@@ -104,9 +104,13 @@ export type Ctx = {
   ) => Promise<Loaded<S>>;
   /**
    * Returns the aggregate as of the log position `asOf`. If `asOf` is null, returns its present state, from memory if
-   * it is there.
+   * it is there. With `isFresh`, also the events are read that another process has appended since.
    */
-  readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
+  readonly load: <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    id: string,
+    options?: { tenant?: string; isFresh?: true },
+  ) => Promise<Loaded<S>>;
   /** Returns the event at a log position; null if there is none. @throws Refusal unavailable */
   readonly eventAt: (position: Position) => Promise<Recorded | null>;
   /** Returns the events at these log positions, in this order; null where there is none. @throws Refusal unavailable */

@@ -4,12 +4,21 @@ import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { findApproval } from './approval.ts';
 
-/** Loads a session of the context's tenant. @throws Refusal not_found */
-export const loadSession = async (ctx: Ctx, session_id: string): Promise<Loaded<Session.Session>> => {
-  const loaded = await ctx.load(Session, session_id);
-  Session.assertExists(loaded.state);
-  return loaded;
-};
+type Load = (ctx: Ctx, session_id: string) => Promise<Loaded<Session.Session>>;
+
+const loader =
+  (options: { readonly isFresh?: true }): Load =>
+  async (ctx, session_id) => {
+    const loaded = await ctx.load(Session, session_id, options);
+    Session.assertExists(loaded.state);
+    return loaded;
+  };
+
+/** Loads a session of the context's tenant, with what other processes have appended. @throws Refusal not_found */
+export const loadSession = loader({ isFresh: true });
+
+/** Loads what never changes about a session, such as its agent and who has started it. @throws Refusal not_found */
+const loadOrigin = loader({});
 
 /**
  * Who may write to a session, besides the runner of its agent: nobody else (`runner`), the user who started it, or all
@@ -45,7 +54,7 @@ const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner
 export const requireWriter = async (ctx: Ctx, session_id: string, others: Writers): Promise<void> => {
   const { principal } = ctx;
   if (principal.kind === 'runner') return requireOwnRunner(ctx, principal, session_id);
-  const { state: session } = await loadSession(ctx, session_id);
+  const { state: session } = await loadOrigin(ctx, session_id);
   if (others === 'assigners' || (others === 'starter' && isStarter(principal, session)))
     return ctx.require('agent:assign', session.agent_id);
   await ctx.require('agent:read', session.agent_id);
@@ -62,7 +71,7 @@ const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): 
     await requireOwnRunner(ctx, principal, session_id);
     throw new Refusal('forbidden', runnerText);
   }
-  const session = await loadSession(ctx, session_id);
+  const session = await loadOrigin(ctx, session_id);
   await ctx.require('agent:assign', session.state.agent_id);
   return session;
 };
@@ -120,6 +129,6 @@ export const requireApprovalReader = async (ctx: Ctx, session_id: string, messag
 export const requireReader = async (ctx: Ctx, session_id: string): Promise<void> => {
   const { principal } = ctx;
   if (principal.kind === 'runner') return requireOwnRunner(ctx, principal, session_id);
-  const { state } = await loadSession(ctx, session_id);
+  const { state } = await loadOrigin(ctx, session_id);
   await ctx.require('agent:chat:read', state.agent_id);
 };

@@ -171,7 +171,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
       const stream = streamName(aggregate.category, tenant, id);
       const replayed = progress.execution?.replay?.findLast((touched) => touched.stream === stream);
       if (replayed) return past.stateAtRevision(aggregate, id, replayed).catch(throwAsRefusal);
-      const loading = info.bypassCache ? cache.refresh(aggregate, tenant, id) : cache.load(aggregate, tenant, id);
+      const loading = info.bypassCache || options.isFresh ? cache.refresh(aggregate, tenant, id) : cache.load(aggregate, tenant, id);
       return loading.catch(throwAsRefusal);
     };
 
