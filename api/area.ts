@@ -11,6 +11,7 @@ import type { RecordMemoryRead } from '../commands/memory/memory-reads.ts';
 import type { RecordAttempt } from '../commands/runners/report-attempt.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
+import type { Drafts } from '../commands/sessions/draft.ts';
 import type { ImportPorts } from '../commands/skills/import-skill.ts';
 import type { PackageFiles } from '../commands/skills/package-files.ts';
 import type { ErasurePorts } from '../commands/tenants/erase-tenant.ts';
@@ -45,6 +46,7 @@ export type OperationServices = ImportPorts & {
   readonly erasure: ErasurePorts;
   readonly createBrokerUser: CreateBrokerUser;
   readonly runnerBroker: RunnerBroker;
+  readonly drafts: Drafts;
   readonly readDelivery: ReadDelivery;
   readonly readPreviews: ReadPreviews;
   readonly evaluateTrial: EvaluateTrial;
@@ -59,7 +61,7 @@ export type OperationServices = ImportPorts & {
 };
 
 /** What plain routes need from infra/. */
-export type RouteServices = Pick<OperationServices, 'deliveries' | 'oauth' | 'publicUrl' | 'readDelivery'> &
+export type RouteServices = Pick<OperationServices, 'deliveries' | 'drafts' | 'oauth' | 'publicUrl' | 'readDelivery'> &
   ImportPorts &
   ScanPorts &
   UploadDeps &

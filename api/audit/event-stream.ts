@@ -1,5 +1,3 @@
-import type { Change } from './change-watch.ts';
-
 const HEARTBEAT_MS = 15_000;
 /** The minimum time between two messages of the same category, which allows four messages a second. */
 const MIN_INTERVAL_MS = 250;
@@ -11,18 +9,21 @@ const MAX_WAITING = 64;
 
 const HEARTBEAT = 'event: heartbeat\ndata: {}\n\n';
 
+/** A message of the stream. `token` is null for a change without an event in the log. */
+type Message = { readonly category: string; readonly token: string | null };
+
 /** A stream of server-sent events. Each event tells a browser in which category something has changed. */
 export type EventStream = {
   readonly body: ReadableStream<Uint8Array>;
   /** Sends one message per category. If a category has an unsent message, the newer one replaces it. */
-  readonly send: (changes: readonly Change[]) => void;
+  readonly send: (changes: readonly Message[]) => void;
   readonly end: () => void;
 };
 
 /** Opens a stream. `onEnd` is called once, when the stream ends or the client disconnects. */
 export const openEventStream = (onEnd: () => void, now: () => number = Date.now): EventStream => {
   const encoder = new TextEncoder();
-  const waiting = new Map<string, string>();
+  const waiting = new Map<string, string | null>();
   const sentAt = new Map<string, number>();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let timer: NodeJS.Timeout | undefined;
@@ -42,7 +43,7 @@ export const openEventStream = (onEnd: () => void, now: () => number = Date.now)
       if (left > 0) continue;
       waiting.delete(category);
       sentAt.set(category, now());
-      write(`event: ${category}\nid: ${token}\ndata: {}\n\n`);
+      write(`event: ${category}\n${token === null ? '' : `id: ${token}\n`}data: {}\n\n`);
     }
     if (waiting.size > 0) timer = setTimeout(flush, delay).unref();
   };

@@ -1,6 +1,8 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { isId25 } from '../../domain/id.ts';
+import type { Drafts } from '../../commands/sessions/draft.ts';
+import { requireReader } from '../../commands/sessions/session-access.ts';
+import { Id25, isId25 } from '../../domain/id.ts';
 import { callerOf, type Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { parseQuery } from '../http/mount.ts';
@@ -13,11 +15,17 @@ import { type EventStream, openEventStream } from './event-stream.ts';
 const MAX_STREAMS = 20;
 const RECHECK_MS = 500;
 
+/** The name of the messages about drafts, which are not events of the log. */
+const DRAFT = 'draft';
+
 const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
 const Query = z.strictObject({
   after: z.string().max(64).optional().meta({
     description: 'A Consistency-Token: the stream begins with what changed after it. The header `Last-Event-ID` takes precedence',
+  }),
+  session_id: Id25.optional().meta({
+    description: 'A session whose chat the caller may read: the stream also says when what its agent is writing has changed',
   }),
 });
 
@@ -40,7 +48,7 @@ export const createChangeStreams = () => {
 
 export type ChangeStreams = ReturnType<typeof createChangeStreams>;
 
-type Deps = { readonly runtime: Runtime; readonly changeStreams: ChangeStreams };
+type Deps = { readonly runtime: Runtime; readonly changeStreams: ChangeStreams; readonly drafts: Drafts };
 
 const shuttingDown = (): Refusal => new Refusal('unavailable', 'This process is shutting down: connect again', { retryAfter: 1 });
 
@@ -80,6 +88,16 @@ const checkRepeatedly = (c: Context, { runtime }: Deps, tenant_id: string, end: 
   return () => clearInterval(timer);
 };
 
+type Reader = { readonly principal: Principal; readonly tenant: string; readonly session_id: string };
+
+/** Sends a message when the draft of a session changes, as long as the caller may read the session. */
+const watchDraft = ({ runtime, drafts }: Deps, c: Context, { session_id, ...caller }: Reader, stream: EventStream): (() => void) => {
+  const ctx = () => runtime.context({ ...caller, requestId: c.get('requestId'), ip: null, userAgent: null, ifMatch: null });
+  const send = (): void => stream.send([{ category: DRAFT, token: null }]);
+  const onChange = (): void => void requireReader(ctx(), session_id).then(send, () => {});
+  return drafts.watch({ tenant: caller.tenant, session_id }, onChange);
+};
+
 const streamChanges = (deps: Deps) => {
   const { runtime, changeStreams } = deps;
   const changes = createChangeWatch(runtime.reads);
@@ -87,7 +105,7 @@ const streamChanges = (deps: Deps) => {
     const principal = await runtime.authenticate(c);
     const { tenant_id = '' } = c.req.param();
     await assertMember(runtime, principal, tenant_id);
-    const { after } = parseQuery(c, Query);
+    const { after, session_id } = parseQuery(c, Query);
     if (changeStreams.isClosed()) throw shuttingDown();
     if (c.req.method === 'HEAD') return c.body(null, 200, HEADERS);
     const caller = callerOf(principal);
@@ -101,6 +119,7 @@ const streamChanges = (deps: Deps) => {
     changeStreams.add(stream, caller);
     onEnd.push(checkRepeatedly(c, deps, tenant_id, stream.end));
     onEnd.push(changes.watch(tenant_id, c.req.header('last-event-id') ?? after, stream.send));
+    if (session_id !== undefined) onEnd.push(watchDraft(deps, c, { principal, tenant: tenant_id, session_id }, stream));
     return c.body(stream.body as never, 200, HEADERS);
   };
 };
@@ -111,7 +130,7 @@ export const tenantChanges = plainRoutes([
     path: '/tenant/:tenant_id/changes',
     operationId: 'streamTenantChanges',
     summary: 'Stream what changes in the tenant',
-    description: `Requires the permission \`tenant:read\`, as a member of the tenant. Each message of the stream (server-sent events) says that lists of the tenant can have changed: \`event\` is the category of the streams of the new events, \`id\` the Consistency-Token of the newest one, and \`data\` is always \`{}\`. A category has at most four messages a second. A \`heartbeat\` without an id follows every 15 seconds. \`Last-Event-ID\` resumes; if the service cannot tell what has changed since, it sends a message for every category. The stream ends when the caller may no longer read the tenant. A caller can have ${MAX_STREAMS} streams. The categories: ${CHANGE_CATEGORIES.map((name) => `\`${name}\``).join(', ')}.`,
+    description: `Requires the permission \`tenant:read\`, as a member of the tenant. Each message of the stream (server-sent events) says that lists of the tenant can have changed: \`event\` is the category of the streams of the new events, \`id\` the Consistency-Token of the newest one, and \`data\` is always \`{}\`. A category has at most four messages a second. A \`heartbeat\` without an id follows every 15 seconds. \`Last-Event-ID\` resumes; if the service cannot tell what has changed since, it sends a message for every category. The stream ends when the caller may no longer read the tenant. A caller can have ${MAX_STREAMS} streams. The categories: ${CHANGE_CATEGORIES.map((name) => `\`${name}\``).join(', ')}; with \`session_id\`, \`${DRAFT}\` without an id, too.`,
     tag: 'Audit',
     query: Query,
     parameters: [headerParameter('Last-Event-ID', 'The `id` of the last message that the client got', false)],

@@ -79,10 +79,15 @@ export const retryOf = (visit: Visit, isAll: boolean): Live => {
 };
 
 /** Returns the attributes with which a page follows the stream of changes of its tenant. */
-const streamOf = ({ categories }: Page, tenant_id: string, answers: readonly (Answer<unknown> | null)[]): Live['attributes'] => {
+const streamOf = (
+  { categories }: Page,
+  { tenant_id, session_id }: Visit['params'],
+  answers: readonly (Answer<unknown> | null)[],
+): Live['attributes'] => {
   const after = shownPosition(answers);
+  const query = new URLSearchParams({ ...(after !== null && { after }), ...(session_id !== undefined && { session_id }) });
   return {
-    'data-stream': `/tenant/${tenant_id}/changes${after === null ? '' : `?after=${encodeURIComponent(after)}`}`,
+    'data-stream': `/tenant/${tenant_id}/changes${query.size === 0 ? '' : `?${query}`}`,
     'data-categories': (categories === '*' ? CHANGE_CATEGORIES : (categories ?? [])).join(' '),
   };
 };
@@ -103,6 +108,6 @@ export const liveOf = (page: Page, visit: Visit, answers: readonly (Answer<unkno
   if (!isUpdated) return answers.some((answer) => answer && !answer.ok && isTemporary(answer.problem)) ? retryOf(visit, false) : null;
   const refresh = withQuery(visit, {});
   const poll = page.polls && { 'data-poll': String(POLL_MS) };
-  const stream = page.categories && tenant_id !== undefined && streamOf(page, tenant_id, answers);
+  const stream = page.categories && tenant_id !== undefined && streamOf(page, visit.params, answers);
   return { attributes: { 'data-refresh': refresh, ...poll, ...stream }, state: stateButton(), notices: notices(refresh) };
 };

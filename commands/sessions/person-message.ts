@@ -1,16 +1,11 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
+import { MAX_SENT_BYTES } from '../../domain/sessions/sent-fields.ts';
 import type { NewMessage } from '../../domain/sessions/session.ts';
 import type { Ctx } from '../context.ts';
 import { contentLocation } from './content-location.ts';
 import { screenText } from './screen-text.ts';
-
-/**
- * The maximum size of a text to the runner, in bytes of JSON. The text and the list of its files fit into one message of
- * the broker.
- */
-const MAX_SENT_BYTES = 40_960;
 
 export const FirstMessage = z
   .strictObject({
@@ -23,7 +18,8 @@ export const FirstMessage = z
   .default(null)
   .meta({ description: 'What the agent is to do. Only a person can send it; null: the runner learns only of the session' });
 
-const assertSendable = (pointer: string, text: string): void => {
+/** Checks that a text is not too long to be sent. @throws Refusal invalid */
+export const assertSendable = (pointer: string, text: string): void => {
   if (Buffer.byteLength(JSON.stringify(text)) > MAX_SENT_BYTES)
     throw invalid(pointer, `is longer than ${MAX_SENT_BYTES} bytes as JSON: add the text as a file`, 'too_long');
 };

@@ -54,6 +54,8 @@ export type Session = StartedFields &
     hour_usage: { readonly hour: string; readonly cost_micros: number };
     message_count: number;
     last_message: Message | null;
+    /** The id of the last message of the role `assistant`; null if there is none. */
+    last_answer_id: string | null;
     last_attachment: Attachment | null;
     open_approvals: readonly OpenApproval[];
     /** The files that were added last, at most MAX_NAMED_FILES. Messages can name them. */
@@ -92,6 +94,7 @@ export const initial: Session = {
   created_by_id: null,
   message_count: 0,
   last_message: null,
+  last_answer_id: null,
   last_attachment: null,
   open_approvals: [],
   files: [],
@@ -105,7 +108,7 @@ export const initial: Session = {
  * A session can have many thousands of events. Therefore, some events contain a snapshot of the state (see
  * `Aggregate`), so that only the last events must be read.
  */
-export const snapshots = { version: 4, interval: 32 };
+export const snapshots = { version: 5, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
@@ -137,7 +140,9 @@ const withMessage = (session: Session, written: Written, event: Pick<Recorded, '
   const attachment_ids = files.map(({ attachment_id }) => attachment_id);
   const shared = { message_id, role, kind, model_id, ...NO_USAGE };
   const last_message = { ...shared, created_at: event.at, created_by_id: userIn(event), attachment_ids };
-  return { ...session, status: statusAfter(kind), message_count: session.message_count + 1, last_message, is_interrupted: false };
+  const last_answer_id = role === 'assistant' ? message_id : session.last_answer_id;
+  const message_count = session.message_count + 1;
+  return { ...session, status: statusAfter(kind), message_count, last_message, last_answer_id, is_interrupted: false };
 };
 
 const withAttachment = (session: Session, { agent_id: _, ...file }: AttachmentFields & { agent_id: string }, at: string): Session => ({

@@ -45,7 +45,7 @@ type Limits = {
 /** Services of others that operations call. Tests replace them. */
 type Providers = Pick<
   OperationServices,
-  'codeHost' | 'datasets' | 'payments' | 'testDatabase' | 'oauth' | 'createBrokerUser' | 'runnerBroker'
+  'codeHost' | 'datasets' | 'payments' | 'testDatabase' | 'oauth' | 'createBrokerUser' | 'runnerBroker' | 'drafts'
 > & {
   readonly files: FileHost;
   /** Null if there is no virus scanner. */

@@ -17,6 +17,7 @@ import { createLogger } from '../logging/logger.ts';
 import { createFileHost } from '../memory/file-host.ts';
 import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
+import { openSessionDrafts } from '../nats/session-drafts.ts';
 import { createOAuthClients } from '../oauth/oauth-clients.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
@@ -106,6 +107,7 @@ const openServices = async (config: Config, logger: Logger, metrics: ServeMetric
     oauth: createOAuthClients({ clients: config.oauth, client: egress, publicUrl, logger }),
     mail: { domain: mailDomain ?? null, hasSmtp: smtpUrl !== undefined },
     runnerBroker,
+    drafts: openSessionDrafts(broker),
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();

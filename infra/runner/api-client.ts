@@ -13,6 +13,8 @@ const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
 /** The error codes of a connection that the other side has closed. */
 const CLOSED_CONNECTION: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
+const JSON_BODY = { 'content-type': 'application/json' };
+
 const AgentName = z.object({ id: z.string(), slug: z.string() });
 const BudgetState = z.object({
   hour: z.string(),
@@ -225,7 +227,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       json(schema, 'POST', path, {
         headers: {
           'idempotency-key': idempotencyKey,
-          ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+          ...(body instanceof FormData ? {} : JSON_BODY),
         },
         body: body instanceof FormData ? body : JSON.stringify(body),
         ...(body instanceof FormData && { timeoutMs: TRANSFER_TIMEOUT_MS }),
@@ -241,10 +243,13 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const query = since === undefined ? '' : `?from=${since}`;
       return (await json(z.array(BudgetState), 'GET', `/tenant/${tenant}/agents/${agent}/budget/usage${query}`)).at(-1) ?? null;
     },
+    /** Shows what the agent is writing in a session. Nothing says that the service is unavailable. @throws Refusal */
+    draft: async (path: string, content: string): Promise<void> =>
+      void (await send('PUT', path, { headers: JSON_BODY, body: JSON.stringify({ content }) })),
     /** Reports why an attempt of a delivery failed. A repeat of the same report has no effect. @throws Refusal */
     reportAttempt: ({ tenant }: RunnerAgent, delivery_id: string, body: object): Promise<void> =>
       request('POST', `/tenant/${tenant}/deliveries/${delivery_id}/attempts`, async () => {}, {
-        headers: { 'content-type': 'application/json' },
+        headers: JSON_BODY,
         body: JSON.stringify(body),
       }),
     /** Returns the settled ones of these messages of sessions. @throws Refusal */

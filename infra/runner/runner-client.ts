@@ -199,6 +199,7 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
   const secrets = createKnownSecrets([key]);
   const api = learningSecrets(apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') }), secrets);
   const agent = await retryTransient(() => api.find(options.agent), stop);
+  const client: Client = { api, agent, stop, mask: secrets.mask };
   return {
     tenant: agent.tenant,
     agent: { id: agent.agent, slug: agent.slug },
@@ -209,11 +210,11 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     runtime: runtimeReader(api, agent, stop),
     /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
     startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
-      startSession({ api, agent, stop }, session, idempotencyKey),
+      startSession(client, session, idempotencyKey),
     /** Reserves a part of the hourly budget. @throws BudgetExceeded */
-    reserve: (reservation: NewReservation): Promise<RunnerReservation> => reserveBudget({ api, agent, stop }, reservation),
+    reserve: (reservation: NewReservation): Promise<RunnerReservation> => reserveBudget(client, reservation),
     /** Adds a text to the memory of the agent. */
-    remember: (text: string, options?: EntryOptions): Promise<Entry> => remember({ api, agent, stop }, text, options),
+    remember: (text: string, options?: EntryOptions): Promise<Entry> => remember(client, text, options),
     /**
      * Processes the agent's events until the signal is aborted, or `max` runs have ended. An event whose handler
      * returns is acknowledged, and not processed again.
@@ -227,7 +228,7 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
         open,
         processed,
         body: api.body,
-        handler: steered(handlerOf({ api, agent, stop }, handle)),
+        handler: steered(handlerOf(client, handle)),
         reporter,
         budget,
         report,

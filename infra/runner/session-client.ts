@@ -8,6 +8,7 @@ import type { MemoryEntry } from '../../projections/memory/memory-import.ts';
 import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type Ask, askForApproval, type Decision } from './approval-client.ts';
+import { createDraftWriter } from './draft-client.ts';
 import type { LiveFile, LiveSession } from './live-session.ts';
 
 export type Session = z.output<typeof TaskSessionRead>;
@@ -31,6 +32,11 @@ export type RunnerSession = {
   readonly started: Session;
   /** Appends a message, with the tokens and the cost of a language model if it used one. */
   readonly append: (message: NewMessage) => Promise<Message>;
+  /**
+   * Shows people what the agent is writing, until the next message of the role `assistant`, or for a minute: the whole
+   * text so far, or the end of a long one. It is sent in the background, at most three times a second, and is never recorded.
+   */
+  readonly draft: (text: string) => void;
   /** Appends a message of the agent. After it, the session waits for the next message. */
   readonly wait: (content: string) => Promise<Message>;
   /**
@@ -49,7 +55,13 @@ export type RunnerSession = {
 /** Returns the schema of an answer. It checks only the id. The TypeScript type is that of the OpenAPI document. */
 const answerOf = <T extends { id: string }>() => z.looseObject({ id: z.string() }) as unknown as z.ZodType<T>;
 
-export type Client = { readonly api: RunnerApi; readonly agent: RunnerAgent; readonly stop: AbortSignal };
+export type Client = {
+  readonly api: RunnerApi;
+  readonly agent: RunnerAgent;
+  readonly stop: AbortSignal;
+  /** Replaces secrets that the runner knows, in drafts. */
+  readonly mask?: (text: string) => string;
+};
 
 export const poster =
   ({ api, stop }: Client) =>
@@ -74,18 +86,30 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
 
 const pathOf = ({ agent }: Client, id: string): string => `/tenant/${agent.tenant}/sessions/${id}`;
 
+/** How the session of an event waits for decisions. */
+type Waiting = { readonly stop?: AbortSignal } & Partial<Pick<LiveSession, 'decided'>>;
+
 /** The methods that all sessions have, no matter who has started them. */
-const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> => {
-  const post = poster(client);
+const sessionOf = (client: Client, id: string, waiting: Waiting = {}): Omit<RunnerSession, 'started'> => {
   const path = pathOf(client, id);
+  const drafts = createDraftWriter(client, path);
+  /** Sends a request that replaces the draft. */
+  const post = async <T extends { id: string }>(to: string, body: FormData | object): Promise<T> => {
+    await drafts.settle();
+    return poster(client)<T>(to, body);
+  };
   const append = (message: NewMessage): Promise<Message> => post(`${path}/messages`, message);
   return {
     id,
     append,
-    approve: (ask) => askForApproval(client, path, ask),
+    draft: drafts.write,
+    approve: async (ask) => {
+      await drafts.settle();
+      return askForApproval({ ...client, ...waiting }, path, ask);
+    },
     wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
     remember: (text, source) => remember(client, text, { source: source ?? null, session_id: id }),
-    attach: (file) => post(`${path}/attachments`, formOf(file)),
+    attach: (file) => poster(client)(`${path}/attachments`, formOf(file)),
     complete: (end = {}) => post(`${path}/complete`, end),
     fail: (end) => post(`${path}/fail`, end),
     cancel: (end = {}) => post(`${path}/cancel`, end),
@@ -109,16 +133,17 @@ export type LiveRunnerSession = Omit<RunnerSession, 'started'> &
     readonly file: (file: Pick<LiveFile, 'sha256'>) => AsyncGenerator<Uint8Array>;
   };
 
-export const liveSession = (client: Client, id: string, { signal, messages, decided }: LiveSession): LiveRunnerSession => ({
-  ...sessionOf(client, id),
-  signal,
-  messages,
-  approve: (ask) => {
-    const live = { ...client, stop: AbortSignal.any([client.stop, signal]), decided };
-    return askForApproval(live, pathOf(client, id), ask).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw error;
-    });
-  },
-  file: ({ sha256 }) => client.api.file(`/tenant/${client.agent.tenant}/files/${sha256}`),
-});
+export const liveSession = (client: Client, id: string, { signal, messages, decided }: LiveSession): LiveRunnerSession => {
+  const session = sessionOf(client, id, { stop: AbortSignal.any([client.stop, signal]), decided });
+  return {
+    ...session,
+    signal,
+    messages,
+    approve: (ask) =>
+      session.approve(ask).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw error;
+      }),
+    file: ({ sha256 }) => client.api.file(`/tenant/${client.agent.tenant}/files/${sha256}`),
+  };
+};

@@ -106,6 +106,7 @@ const NEVER_SUCCESSFUL = [
   '/audit-logs/proof',
   '{session_id}/complete',
   '{session_id}/fail',
+  'put /tenant/{tenant_id}/sessions/{session_id}/draft',
   'budget/reserve',
   '{reservation_id}/settle',
   '{delivery_id}/attempts',

@@ -59,6 +59,8 @@ const FURTHER = [
   'POST   /auth/link',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/settled-messages',
   'POST   /tenant/{tenant_id}/sessions/{session_id}/continue',
+  'PUT    /tenant/{tenant_id}/sessions/{session_id}/draft',
+  'GET    /tenant/{tenant_id}/sessions/{session_id}/draft',
   'POST   /tenant/{tenant_id}/sessions/{session_id}/interrupt',
   'POST   /tenant/{tenant_id}/deliveries/{delivery_id}/attempts',
   'POST   /tenant/{tenant_id}/agents/{agent_id}/memory',

@@ -27,6 +27,8 @@ const createRecord = () => ({
   signals: [] as string[],
   decisions: [] as unknown[],
   said: new Map<string, number>(),
+  /** The drafts that the page has shown. */
+  seen: new Set<string>(),
 });
 type Record = ReturnType<typeof createRecord>;
 
@@ -41,8 +43,18 @@ const agentOf = (record: Record): Handler => {
     record.decisions.push(decision);
     await say(session, `It is ${decision.decision}: ${decision.comment}`);
   };
+  /** Shows two drafts, and appends the message when the test has seen both. */
+  const writeSlowly = async (session: LiveRunnerSession): Promise<void> => {
+    for (const text of ['The refund', 'The refund has <b>failed']) {
+      session.draft(text);
+      record.said.set(text, Date.now());
+      await eventually(`the page shows ${text}`, () => record.seen.has(text));
+    }
+    await say(session, 'The refund has <b>failed</b>.');
+  };
   const answer = async (session: LiveRunnerSession, { content, files }: LiveMessage): Promise<void> => {
     if (content?.startsWith('Merge')) return merge(session);
+    if (content === 'Write slowly.') return writeSlowly(session);
     const [file] = files;
     if (!file) return say(session, `You wrote: ${content}`);
     const text = (await buffer(session.file(file))).toString();
@@ -82,11 +94,25 @@ const signIn = async ({ url }: LentPlatform, key: string): Promise<string> => {
 
 type Chat = { readonly page: Page; readonly faults: Faults; readonly record: Record; readonly tenantPath: string; readonly agent: Agent };
 
+/** Sees a message of the agent grow on the page until it is recorded, and checks that it is then there once. */
+const seeDrafts = async (chat: Chat): Promise<void> => {
+  const { page, record } = chat;
+  await write(chat, 'Write slowly.');
+  for (const text of ['The refund', 'The refund has <b>failed']) {
+    await seeLive(chat, text, '[data-kind="draft"] .message-text');
+    assert.is(await page.locator('[data-kind="draft"]').count(), 1);
+    record.seen.add(text);
+  }
+  await seeLive(chat, 'The refund has <b>failed</b>.', '.message[data-kind="message"]');
+  assert.equal(await page.locator('.message:has-text("The refund")').count(), 1);
+  assert.is(await page.locator('[data-kind="draft"]').count(), 0);
+};
+
 const untilLive = (page: Page) => page.waitForSelector('#live[data-state="live"]', step());
 
 /** Waits until the page shows a text of the agent without a reload. Checks how long after its append this is. */
-const seeLive = async ({ page, record }: Chat, text: string): Promise<void> => {
-  const inTime = page.waitForSelector(`.message.assistant:has-text(${JSON.stringify(text)})`, step());
+const seeLive = async ({ page, record }: Chat, text: string, where = '.message.assistant'): Promise<void> => {
+  const inTime = page.waitForSelector(`${where}:has-text(${JSON.stringify(text)})`, step());
   await eventually(`the agent says ${text}`, () => record.said.has(text));
   await inTime;
   const lateness = Date.now() - record.said.get(text)!;
@@ -179,6 +205,7 @@ browserTest('a person and a runner talk in the console: messages, files, an appr
     await seeLive(chat, 'You wrote: Please review it.');
     await write(chat, 'And the tests?');
     await seeLive(chat, 'You wrote: And the tests?');
+    await seeDrafts(chat);
     await exchangeFiles(chat);
     await approve(chat);
     await write(chat, 'Anything else?');

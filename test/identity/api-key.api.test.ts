@@ -172,7 +172,8 @@ test('a runner key allows only the operations that a runner needs', async () => 
     const [own, foreign] = [await ask(agent), await ask(other)];
     // Another agent's session or reservation gets the same response as a missing one.
     const isByResource =
-      ['getApproval', 'getSession', 'reportAttempt'].includes(name) || (method === 'post' && /:(session|reservation)_id/.test(path));
+      ['getApproval', 'getSession', 'getSessionDraft', 'reportAttempt', 'setSessionDraft'].includes(name) ||
+      (method === 'post' && /:(session|reservation)_id/.test(path));
     const refused = isByResource ? 404 : 403;
     if (path !== '/me') assert.is(foreign.status, refused, `${name} of another agent: ${foreign.status}`);
     // An approval that does not exist gets 404 before the runner is refused. See approval.api.test.ts.
@@ -191,6 +192,7 @@ test('a runner key allows only the operations that a runner needs', async () => 
     'getApproval',
     'getMemoryEntry',
     'getSession',
+    'getSessionDraft',
     'issueRunnerCredential',
     'listMemory',
     'listRunnerCredentials',
@@ -203,6 +205,7 @@ test('a runner key allows only the operations that a runner needs', async () => 
     'requestCredential',
     'reserveBudget',
     'sendMail',
+    'setSessionDraft',
     'settleBudget',
     'startSession',
   ]);

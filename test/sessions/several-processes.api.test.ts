@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startSecondPlatform } from '../fixtures/second-platform.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -35,5 +36,7 @@ for (const [name, run] of Object.entries(cases))
     const [before, after, ...expected] = await run(get, await p.startSession({}, p.key));
     assert.equal([before, after], expected);
   });
+
+afterLastTest(() => p.close());
 
 test.run();

@@ -169,6 +169,8 @@ POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + ru
 POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/cancel                 agent:assign + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/continue               agent:assign + runner on session
+PUT    /tenant/{tenant_id}/sessions/{session_id}/draft                  any + runner only on session
+GET    /tenant/{tenant_id}/sessions/{session_id}/draft                  agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/interrupt              agent:assign + runner on session but runners
 POST   /tenant/{tenant_id}/agents/{agent_id}/budget/reserve             agent:read + runner only
 POST   /tenant/{tenant_id}/budget-reservations/{reservation_id}/settle  any + runner only on reservation

@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton } from '../action.ts';
 import { mayOf } from '../agent-frame.ts';
+import { type Draft, draftView, mayReadDraft } from '../chat-draft.ts';
 import { approvalView, composeForms, mayAct } from '../chat-forms.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
@@ -90,15 +91,15 @@ const messageOf = (message: Message, detail: Detail, shown: Shown) => {
   );
 };
 
-type Around = { readonly first: string | null; readonly next: string | null };
+type Around = { readonly first: string | null; readonly next: string | null; readonly draft: Draft | null };
 
 /** Renders the messages of one page. `first` and `next` are the paths of the first and of the next page, if there are. */
-const conversation = (detail: Detail, shown: Shown, { first, next }: Around) =>
-  detail.messages.length === 0
+const conversation = (detail: Detail, shown: Shown, { first, next, draft }: Around) =>
+  detail.messages.length === 0 && draft === null
     ? emptyState({ icon: 'message-square', title: 'No messages yet', why: 'The runner of the agent has appended none so far.' })
     : div(
         null,
-        ol({ class: 'messages' }, ...detail.messages.map((message) => messageOf(message, detail, shown))),
+        ol({ class: 'messages' }, ...detail.messages.map((message) => messageOf(message, detail, shown)), draft && draftView(draft)),
         first === null && next === null
           ? null
           : div(
@@ -204,19 +205,24 @@ export const sessionPage = page({
   path: '/console/t/:tenant_id/sessions/:session_id',
   permit: 'tenant:read',
   nav: 'Sessions',
-  categories: ['session', 'acknowledgement'],
+  categories: ['session', 'acknowledgement', 'draft'],
   asks: (visit: Visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
     const cursor = query.get('cursor');
-    const asked = { tenant_id, session_id: params.session_id!, ...(cursor ? { cursor } : {}) };
+    const path = { tenant_id, session_id: params.session_id! };
+    const asked = { ...path, ...(cursor ? { cursor } : {}) };
     const session = visit.may('tenant:audit:read') ? ask(rows.getTenantSession, asked) : ask(rows.getSession, asked);
+    const access = session.then((found) =>
+      found.ok ? ask(rows.readEffectivePermissions, { tenant_id, agent_id: found.value.session.agent_id }) : found,
+    );
     return {
       session,
       tenant: ask(rows.readTenant, { tenant_id }),
       models: ask(rows.listModels, { tenant_id, limit: 200 }),
-      access: session.then((found) =>
-        found.ok ? ask(rows.readEffectivePermissions, { tenant_id, agent_id: found.value.session.agent_id }) : found,
+      access,
+      draft: Promise.all([session, access]).then(([found, may]) =>
+        mayReadDraft(visit, found, mayOf(may as Parameters<typeof mayOf>[0])) ? ask(rows.getSessionDraft, path) : null,
       ),
     };
   },
@@ -225,7 +231,7 @@ export const sessionPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ...(may('tenant:audit:read') ? [['Sessions', tenantPath(params.tenant_id!, '/sessions')] as const] : []),
   ],
-  view: ({ session, tenant, models, access }, visit) => {
+  view: ({ session, tenant, models, access, draft }, visit) => {
     if (!session.ok) return [heading('Session', null), problemPanel(session.problem)];
     const { value } = session;
     const { id, title, status, agent_name } = value.session;
@@ -235,6 +241,7 @@ export const sessionPage = page({
     const around: Around = {
       first: visit.query.has('cursor') ? withQuery(visit, { cursor: null }) : null,
       next: next && withQuery(visit, { cursor: next }),
+      draft: next === null && draft?.ok && draft.value.content !== '' ? draft.value : null,
     };
     const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
     const { delivery_id } = value.session;

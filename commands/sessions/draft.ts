@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
+import { assertSendable } from './person-message.ts';
+import { loadSession } from './session-access.ts';
+
+/** For this time, a draft that is not set again can be read, in seconds. */
+export const DRAFT_SECONDS = 60;
+
+export const SessionDraft = z
+  .strictObject({
+    role: z.literal('assistant').default('assistant').meta({ description: 'Who is writing: always the agent' }),
+    content: z
+      .string()
+      .meta({ description: 'The whole text so far; empty: there is no draft any more', examples: ['The refund failed bec'] }),
+  })
+  .meta({ id: 'SessionDraft', examples: [{ content: 'The refund failed bec' }] });
+
+/** `after` is the last message of the agent when the draft was set: a later one replaces the draft. */
+export type Draft = { readonly content: string; readonly after: string | null; readonly updated_at: string };
+
+export type DraftRef = { readonly tenant: string; readonly session_id: string };
+
+/** The drafts of sessions, which all API processes share. They are only in memory, and can get lost. */
+export type Drafts = {
+  /**
+   * Sets the draft of a session, or removes it (null).
+   * @throws Refusal unavailable if the broker cannot be reached, rate_limited if the tenant sets drafts too often
+   */
+  readonly put: (ref: DraftRef, draft: Draft | null) => Promise<void>;
+  readonly get: (ref: DraftRef) => Draft | null;
+  /** Calls `onChange` when the draft of a session is set, removed or expired, until the returned function is called. */
+  readonly watch: (ref: DraftRef, onChange: () => void) => () => void;
+};
+
+/**
+ * Redacts a draft. What a pattern matches can still be incomplete at the end of the text. So, if the tenant has patterns,
+ * the last word is left out until something follows it.
+ */
+const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
+  const redacted = await redactText(ctx, '/content', content);
+  const { patterns } = (await ctx.load(RedactionPatterns, ctx.tenant)).state;
+  return patterns.length === 0 ? redacted : redacted.replace(/\S+$/, '');
+};
+
+/**
+ * Sets what the runner is writing in a session that has not ended. It is redacted with the tenant's patterns, and never
+ * recorded.
+ * @throws Refusal not_found, invalid, conflict if the session has ended, and those of `Drafts`
+ */
+export const writeDraft = async (
+  ctx: Ctx,
+  { session_id, content }: Input<typeof SessionDraft, 'tenant_id' | 'session_id'>,
+  drafts: Pick<Drafts, 'put'>,
+): Promise<Loaded<null>> => {
+  assertSendable('/content', content);
+  const { state, position } = await loadSession(ctx, session_id);
+  Session.assertOpen(state, ctx.at());
+  const draft = content === '' ? null : { content: await redactDraft(ctx, content), after: state.last_answer_id, updated_at: ctx.at() };
+  await drafts.put({ tenant: ctx.tenant, session_id }, draft);
+  return { id: session_id, state: null, revision: -1, position };
+};
+
+const expiryOf = (updated_at: string): string => new Date(Date.parse(updated_at) + DRAFT_SECONDS * 1_000).toISOString();
+
+/** Reads what the runner is writing; an empty text if it is writing nothing. @throws Refusal not_found */
+export const readDraft = async (ctx: Ctx, session_id: string, drafts: Pick<Drafts, 'get'>) => {
+  const { state } = await loadSession(ctx, session_id);
+  const draft = drafts.get({ tenant: ctx.tenant, session_id });
+  const isCurrent = draft?.after === state.last_answer_id && Session.endedAs(state, ctx.at()) === null;
+  const { content, updated_at } = isCurrent ? draft : { content: '', updated_at: null };
+  return { session_id, role: 'assistant' as const, content, updated_at, expires_at: updated_at && expiryOf(updated_at) };
+};
