@@ -47,6 +47,8 @@ export type LiveSession = {
    * @throws AbortError when the runner stops; the next runner processes the event again
    */
   readonly messages: () => AsyncGenerator<LiveMessage>;
+  /** Returns the id of the event that the handler has got last: its own, or that of the last message that it has taken. */
+  readonly lastEvent: () => string;
   /** Resolves when the decision on this approval arrives. The decision is then not processed as an event of its own. */
   readonly decided: (message_id: string) => Promise<void>;
 };
@@ -60,6 +62,8 @@ export type Successor = { readonly id: string; readonly previous: string; readon
 type State = {
   /** The last event of the session that is known without a gap. */
   last: string;
+  /** The event that the handler has got last. */
+  current: string;
   /** The events after that of the handler that are known without a gap. */
   readonly successors: Successor[];
   /** The events that follow a missing one, by the one before them. */
@@ -137,6 +141,7 @@ const messagesOf = async function* (state: State, ending: AbortSignal): AsyncGen
     const event = state.queue.shift();
     if (event) {
       state.taken.add(event.id);
+      state.current = event.id;
       yield liveMessage(event);
       continue;
     }
@@ -163,6 +168,7 @@ export type OpenedSession = LiveSession & {
 export const openLiveSession = (id: string, session: string, ending: AbortSignal): OpenedSession => {
   const state: State = {
     last: id,
+    current: id,
     successors: [],
     early: new Map(),
     queue: [],
@@ -178,6 +184,7 @@ export const openLiveSession = (id: string, session: string, ending: AbortSignal
     session,
     signal: state.stop.signal,
     messages: () => messagesOf(state, ending),
+    lastEvent: () => state.current,
     decided: (message_id) => decided(state, message_id),
     take: (events) => take(state, events),
     close: () => {

@@ -37,6 +37,7 @@ export type {
   End,
   Entry,
   EntryOptions,
+  Keyed,
   LiveRunnerSession,
   Message,
   NewAttachment,

@@ -4,6 +4,7 @@ import type { MemoryRemember } from '../../commands/memory/remember.ts';
 import type { MessageAppend } from '../../commands/sessions/append-message.ts';
 import type { SessionEnd } from '../../commands/sessions/end-session.ts';
 import type { SessionStart } from '../../commands/sessions/start-session.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { MemoryEntry } from '../../projections/memory/memory-import.ts';
 import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
@@ -23,6 +24,16 @@ export type EntryOptions = Omit<z.input<typeof MemoryRemember>, 'text'>;
 export type NewAttachment = { readonly filename: string; readonly bytes: Uint8Array };
 
 /**
+ * `key` says that a message of a session is the same one if the runner sends it again, for example because it was killed
+ * before the event was acknowledged: at most 200 printable ASCII characters. In a handler, it is a key of the event, or
+ * of the last message that the handler has taken; otherwise, it is a key of the session.
+ */
+export type Keyed = { readonly key: string };
+
+/** Resolves with null if another text was appended with this key before, which stays. */
+type KeyedAppend<Sent> = (message: Sent, keyed: Keyed) => Promise<Message | null>;
+
+/**
  * A session that a runner has started. A request that fails for a temporary reason is repeated, and takes effect only
  * once.
  */
@@ -31,14 +42,14 @@ export type RunnerSession = {
   /** The session as it was when it was started. */
   readonly started: Session;
   /** Appends a message, with the tokens and the cost of a language model if it used one. */
-  readonly append: (message: NewMessage) => Promise<Message>;
+  readonly append: ((message: NewMessage) => Promise<Message>) & KeyedAppend<NewMessage>;
   /**
    * Shows people what the agent is writing, until the next message of the role `assistant`, or for a minute: the whole
    * text so far, or the end of a long one. It is sent in the background, at most three times a second, and is never recorded.
    */
   readonly draft: (text: string) => void;
   /** Appends a message of the agent. After it, the session waits for the next message. */
-  readonly wait: (content: string) => Promise<Message>;
+  readonly wait: ((content: string) => Promise<Message>) & KeyedAppend<string>;
   /**
    * Asks a person to decide whether the agent may do something, and waits for the decision.
    * @throws Refusal, an AbortError when the runner stops, and a SessionStopped when a person stops the session
@@ -87,18 +98,28 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
 const pathOf = ({ agent }: Client, id: string): string => `/tenant/${agent.tenant}/sessions/${id}`;
 
 /** How the session of an event waits for decisions. */
-type Waiting = { readonly stop?: AbortSignal } & Partial<Pick<LiveSession, 'decided'>>;
+type Waiting = { readonly stop?: AbortSignal } & Partial<Pick<LiveSession, 'decided' | 'lastEvent'>>;
+
+const nullIfAppended = (error: unknown): null => {
+  if (error instanceof Refusal && error.code === 'idempotency_mismatch') return null;
+  throw error;
+};
 
 /** The methods that all sessions have, no matter who has started them. */
 const sessionOf = (client: Client, id: string, waiting: Waiting = {}): Omit<RunnerSession, 'started'> => {
   const path = pathOf(client, id);
   const drafts = createDraftWriter(client, path);
   /** Sends a request that replaces the draft. */
-  const post = async <T extends { id: string }>(to: string, body: FormData | object): Promise<T> => {
+  const post = async <T extends { id: string }>(to: string, body: object, idempotencyKey?: string): Promise<T> => {
     await drafts.settle();
-    return poster(client)<T>(to, body);
+    return poster(client)<T>(to, body, idempotencyKey);
   };
-  const append = (message: NewMessage): Promise<Message> => post(`${path}/messages`, message);
+  const append = ((message: NewMessage, keyed?: Keyed): Promise<Message | null> => {
+    if (!keyed) return post<Message>(`${path}/messages`, message);
+    const idempotencyKey = `${waiting.lastEvent?.() ?? id} ${keyed.key}`;
+    return post<Message>(`${path}/messages`, message, idempotencyKey).catch(nullIfAppended);
+  }) as RunnerSession['append'];
+  const wait = (content: string, keyed?: Keyed) => append({ role: 'assistant', kind: 'waiting', content }, keyed as Keyed);
   return {
     id,
     append,
@@ -107,7 +128,7 @@ const sessionOf = (client: Client, id: string, waiting: Waiting = {}): Omit<Runn
       await drafts.settle();
       return askForApproval({ ...client, ...waiting }, path, ask);
     },
-    wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
+    wait: wait as RunnerSession['wait'],
     remember: (text, source) => remember(client, text, { source: source ?? null, session_id: id }),
     attach: (file) => poster(client)(`${path}/attachments`, formOf(file)),
     complete: (end = {}) => post(`${path}/complete`, end),
@@ -133,8 +154,8 @@ export type LiveRunnerSession = Omit<RunnerSession, 'started'> &
     readonly file: (file: Pick<LiveFile, 'sha256'>) => AsyncGenerator<Uint8Array>;
   };
 
-export const liveSession = (client: Client, id: string, { signal, messages, decided }: LiveSession): LiveRunnerSession => {
-  const session = sessionOf(client, id, { stop: AbortSignal.any([client.stop, signal]), decided });
+export const liveSession = (client: Client, id: string, { signal, messages, ...live }: LiveSession): LiveRunnerSession => {
+  const session = sessionOf(client, id, { ...live, stop: AbortSignal.any([client.stop, signal]) });
   return {
     ...session,
     signal,
