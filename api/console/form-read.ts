@@ -14,6 +14,9 @@ const OTHER_READS: Readonly<Record<string, { readonly read: string; readonly nam
   pinAgentCodeRef: { read: 'getAgent' },
 };
 
+/** Changes whose form starts empty, because not all who may open it may read what it changes. */
+const NOT_READ: readonly string[] = ['setSessionDraft'];
+
 export type AskAny = (row: Operation, sent: object, options?: Parameters<Ask>[2]) => Promise<Answer<unknown>>;
 
 /** Returns a function that calls an operation whose types are unknown to the compiler. */
@@ -64,7 +67,7 @@ const bodyOfReply = (form: Form, reply: unknown, names: Readonly<Record<string, 
  */
 export const readOf = (operations: Operations, operation: string): Operation | null => {
   const row = operations[operation]!;
-  if (!['put', 'patch'].includes(row.method) || createsResource(row)) return null;
+  if (!['put', 'patch'].includes(row.method) || createsResource(row) || NOT_READ.includes(operation)) return null;
   const other = OTHER_READS[operation];
   if (other) return operations[other.read] ?? null;
   return Object.values(operations).find((one) => isRead(one) && one.path === row.path) ?? null;

@@ -65,10 +65,14 @@ type State = {
   /** The event that the handler has got last. */
   current: string;
   /** The events after that of the handler that are known without a gap. */
-  readonly successors: Successor[];
+  readonly successors: (Successor & { readonly event: CloudEvent })[];
   /** The events that follow a missing one, by the one before them. */
   readonly early: Map<string | undefined, CloudEvent>;
   readonly queue: CloudEvent[];
+  /** Whether the handler runs now, whether it has run before, and whether it ran when the session was stopped. */
+  isRunning: boolean;
+  hasRun: boolean;
+  isTold: boolean;
   /** The ids of the events that the handler has taken, which are not processed again. */
   readonly taken: Set<string>;
   readonly approvals: Map<string, Approval>;
@@ -98,6 +102,7 @@ const takeDecision = (state: State, approval: Approval): void => {
 const stop = (state: State, kind: SessionStopped['kind']): void => {
   state.queue.length = 0;
   for (const { id } of state.successors) state.taken.add(id);
+  state.isTold = state.isRunning;
   state.stop.abort(new SessionStopped(kind));
 };
 
@@ -105,7 +110,7 @@ const stopOf = ({ type }: CloudEvent): SessionStopped['kind'] | undefined => STO
 
 const takeInOrder = (state: State, event: CloudEvent): void => {
   const stopped = stopOf(event);
-  state.successors.push({ id: event.id, previous: state.last, isStop: stopped !== undefined });
+  state.successors.push({ id: event.id, previous: state.last, isStop: stopped !== undefined, event });
   state.last = event.id;
   if (stopped) stop(state, stopped);
   if (event.type === MESSAGE) state.queue.push(event);
@@ -157,10 +162,34 @@ const decided = (state: State, message_id: string): Promise<void> => {
   return approval.arrival.promise;
 };
 
-/** `close` ends the live session, and returns the events that the handler has taken, in the order of the session. */
+/** Forgets what an earlier run has taken: the next one gets it, too. */
+const restart = (state: State, id: string): void => {
+  state.taken.clear();
+  state.current = id;
+  state.queue.splice(0, Number.POSITIVE_INFINITY, ...state.successors.flatMap(({ event }) => (event.type === MESSAGE ? event : [])));
+  for (const approval of state.approvals.values()) approval.isAsked = false;
+};
+
+const runOnce = async <T>(state: State, id: string, handle: () => Promise<T>): Promise<T | null> => {
+  if (state.stop.signal.aborted) return null;
+  if (state.hasRun) restart(state, id);
+  state.hasRun = true;
+  state.isRunning = true;
+  return handle().finally(() => {
+    state.isRunning = false;
+  });
+};
+
+/**
+ * The live session of an event, from its arrival until it is settled. `run` calls the handler, also again if the budget
+ * did not allow the work; once a person has stopped the session, it calls nothing and resolves with null. `close` ends
+ * the session, and returns what need not be processed any more, in the order of the session. A stop is only part of it
+ * if the handler was running then: otherwise, it is an event of its own.
+ */
 export type OpenedSession = LiveSession & {
   readonly session: string;
   readonly take: (events: readonly CloudEvent[]) => void;
+  readonly run: <T>(handle: () => Promise<T>) => Promise<T | null>;
   readonly close: () => readonly Successor[];
 };
 
@@ -172,6 +201,9 @@ export const openLiveSession = (id: string, session: string, ending: AbortSignal
     successors: [],
     early: new Map(),
     queue: [],
+    isRunning: false,
+    hasRun: false,
+    isTold: false,
     taken: new Set(),
     approvals: new Map(),
     stop: new AbortController(),
@@ -187,11 +219,12 @@ export const openLiveSession = (id: string, session: string, ending: AbortSignal
     lastEvent: () => state.current,
     decided: (message_id) => decided(state, message_id),
     take: (events) => take(state, events),
+    run: (handle) => runOnce(state, id, handle),
     close: () => {
       ending.removeEventListener('abort', wake);
       state.closed.abort();
       state.arrival.resolve();
-      return state.successors.filter((successor) => state.taken.has(successor.id));
+      return state.successors.filter((successor) => state.taken.has(successor.id) && (!successor.isStop || state.isTold));
     },
   };
 };

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import type { Msg } from 'nats';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
-import type { Failure } from './failed-attempt.ts';
+import type { CloudEvent } from './cloud-event.ts';
 import { createLiveSessions } from './live-sessions.ts';
 import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
-import type { EventHandler, ReceivedEvent } from './receive-events.ts';
+import type { Steering } from './receive-events.ts';
 import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
 
 type Options = {
@@ -21,8 +21,7 @@ type Options = {
 type Opened = {
   readonly open: (ending: AbortSignal) => MessageConsumer;
   readonly processed: ProcessedIds;
-  /** The returned handler gets the live session of each event of a session. */
-  readonly steered: (handler: EventHandler) => EventHandler;
+  readonly steered: Steering;
 };
 
 /** Yields `first` and the taken events that follow it without a gap. Removes them from `taken`. */
@@ -66,24 +65,19 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     opened = { ...keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs }), ending };
     return opened;
   };
-  /** Runs the handler. If a stop already waits, settles the event without a run; the stop is then the next event. */
-  const run = async (received: ReceivedEvent, source: NonNullable<typeof opened>, handler: EventHandler): Promise<Failure | null> => {
-    const { id, session = '' } = received.event;
+  /** A stop settles the event, even if its handler has not run yet, or is to run again. */
+  const steer = async ({ id, session = '' }: CloudEvent, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const live = await sessions.open({ id, session }, source);
-    const isStopped = live.signal.aborted;
-    const failure = isStopped ? null : await handler({ ...received, live });
+    const failure = await work(live);
     const others = live.close();
     if (failure && !live.signal.aborted) return failure;
-    for (const { id, previous, isStop } of others) if (!isStopped || !isStop) taken.set(previous, id);
+    for (const { id: other, previous } of others) taken.set(previous, other);
     return null;
   };
-  const steered =
-    (handler: EventHandler): EventHandler =>
-    async (received) => {
-      const { id, session } = received.event;
-      if (session === undefined || !opened) return handler(received);
-      working.add(id);
-      return run(received, opened, handler).finally(() => working.delete(id));
-    };
+  const steered: Steering = async (event, work) => {
+    if (event.session === undefined || !opened) return work();
+    working.add(event.id);
+    return steer(event, opened, work).finally(() => working.delete(event.id));
+  };
   return { open, processed, steered };
 };

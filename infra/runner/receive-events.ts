@@ -12,7 +12,7 @@ import type { AttemptReporter } from './attempt-reporter.ts';
 import type { BudgetGate } from './budget-gate.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
 import { causeOfError, type Failure } from './failed-attempt.ts';
-import type { LiveSession } from './live-session.ts';
+import type { LiveSession, OpenedSession } from './live-session.ts';
 import { type MessageConsumer, negativeAck } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
@@ -35,6 +35,9 @@ export type ReceivedEvent = {
 /** Processes an event. Returns null if it succeeds, otherwise the failure. Must not throw. */
 export type EventHandler = (received: ReceivedEvent) => Promise<Failure | null>;
 
+/** Does the work on an event. For an event of a session, `work` gets its live session, which is open meanwhile. */
+export type Steering = (event: CloudEvent, work: (live?: OpenedSession) => Promise<Failure | null>) => Promise<Failure | null>;
+
 export type ReceiverOptions = {
   /** Opens the messages of the agent. After `ending` is aborted, the consumer no longer waits for credentials. */
   readonly open: (ending: AbortSignal) => MessageConsumer;
@@ -45,6 +48,7 @@ export type ReceiverOptions = {
    */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
+  readonly steered: Steering;
   readonly budget: BudgetGate;
   /** Sends a report to the service for each failed run. */
   readonly reporter: AttemptReporter;
@@ -80,13 +84,16 @@ const resultPublisher =
     await messages.publish(scoreSubject(tenant, agent), encodeReport({ ...(result as object), run_id: subject }));
   };
 
-const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
+type Received = { readonly message: Msg; readonly event: CloudEvent; readonly live: OpenedSession | undefined };
+
+const process = async (receiver: Receiver, { message, event, live }: Received): Promise<Failure | null> => {
   const { body, handler, ending } = receiver;
   const { dataref } = event;
   try {
     const json =
       dataref === undefined ? withValidNames(event, message.data) : withBody(event, await retryTransient(() => body(dataref), ending));
-    return await handler({ event, json, attempt: attemptsOf(message), publishResult: resultPublisher(receiver, event) });
+    const received = { event, json, attempt: attemptsOf(message), publishResult: resultPublisher(receiver, event) };
+    return await (live ? live.run(() => handler({ ...received, live })) : handler(received));
   } catch (error) {
     return { reason: `the event cannot be processed: ${(error as Error).message}`, cause: causeOfError(error, 'failed') };
   }
@@ -97,9 +104,13 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
  * not deliver the message again.
  */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
-  const { messages, progressMs = ACK_WAIT_MS / 2 } = receiver;
+  const { messages, steered, budget, progressMs = ACK_WAIT_MS / 2 } = receiver;
   const progress = setInterval(() => messages.reportProgress(message), progressMs);
-  return withinBudget(receiver, () => process(receiver, message, event)).finally(() => clearInterval(progress));
+  const work = (live?: OpenedSession): Promise<Failure | null> => {
+    const ending = live ? AbortSignal.any([receiver.ending, live.signal]) : receiver.ending;
+    return withinBudget({ budget, ending }, () => process(receiver, { message, event, live }));
+  };
+  return steered(event, work).finally(() => clearInterval(progress));
 };
 
 /** Says which attempt has failed, and what happens now. After the last one, the broker gives the message up. */

@@ -84,7 +84,7 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
   report(`waiting for deliveries to ${agent.slug}${forward === undefined ? '' : `; each is posted to ${forward}`}`);
   const reporter = createAttemptReporter({ api, agent, secrets, report });
   const budget = createBudgetGate({ api, agent, report });
-  const receiver = { open, processed, body: api.body, handler: steered(handler), reporter, budget, report, progressMs };
+  const receiver = { open, processed, body: api.body, handler, steered, reporter, budget, report, progressMs };
   const hasFailed = await receiveEvents(receiver, { stop, concurrency, max });
   return hasFailed ? 1 : 0;
 };

@@ -1,38 +1,11 @@
 import { once } from 'node:events';
-import type { NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
-import { connectRunner, type Handler, SessionStopped } from '../../infra/runner/runner-client.ts';
+import { type Handler, SessionStopped } from '../../infra/runner/runner-client.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
-import { KEY } from '../fixtures/runner-service.ts';
-import { areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
-import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-
-type Kind = 'started' | 'message' | 'decision' | 'interrupted' | 'cancelled';
-
-/** Publishes the event with this number in the session `s`, after the one before it. */
-const send = (nats: NatsConnection, index: number, kind: Kind): Promise<void> => {
-  const message = { id: `m${index}`, role: 'user', content: `text ${index}`, created_at: '2026-01-01T00:00:00.000Z' };
-  const decision = kind === 'decision' ? { decision: { message_id: `m${index}`, decision: 'approved', comment: null } } : {};
-  const data = { session: { id: 's', title: null }, message, files: [], ...decision };
-  const previous = index === 0 ? {} : { previous: eventIdOf(index - 1) };
-  return publish(nats, index, { ...cloudEvent(index, { data }), type: `annals.session.${kind}`, session: 's', user: 'u', ...previous });
-};
-
-type Started = { readonly lines: readonly string[]; readonly stop: () => Promise<unknown> };
-
-const startClient = async (url: string, dir: string, handle: Handler, concurrency = 1): Promise<Started> => {
-  const control = new AbortController();
-  const lines: string[] = [];
-  const runner = await connectRunner({ url, key: KEY, dir, signal: control.signal, report: (line) => void lines.push(line) });
-  const ended = runner.receive(handle, { concurrency });
-  const stop = (): Promise<unknown> => {
-    control.abort();
-    return ended;
-  };
-  afterTest(stop);
-  return { lines, stop };
-};
+import { areAcknowledged, consumerInfo, withRunnerTest } from '../fixtures/runner-test.ts';
+import { type Kind, send, startClient } from '../fixtures/session-messages.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
   'a handler that listens gets messages at once, and the broker does not deliver them to it again',
