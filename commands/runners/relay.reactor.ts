@@ -37,13 +37,20 @@ const MAX_ENVELOPE_BYTES = 16_384;
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
+/**
+ * The payload in bytes that the broker must allow: what people do in sessions is never replaced by a URL. It has a text,
+ * the names of files and a title, and the envelope.
+ */
+export const MIN_MAX_PAYLOAD = 98_304;
+
 /** Returns whether an event of a relayed type is sent to a runner. */
 export const isForRunner = (event: Recorded): boolean => runnerMessages[event.type]?.isSent?.(event) ?? true;
 
 /**
  * Returns the message for an event of a relayed type. For a requeued delivery, pass the result of `messageSource`; for a
- * released one, that of `releasedEvent`. A body of more than `maxBodyBytes` is replaced by its URL. The id and the
- * position of the message are those of `carrier`, the event for which the relay publishes it.
+ * released one, that of `releasedEvent`. A body of more than `maxBodyBytes` is replaced by its URL, except that of an
+ * event of a session. The id and the position of the message are those of `carrier`, the event for which the relay
+ * publishes it.
  * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {
@@ -58,6 +65,6 @@ export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes
     ...(message.session !== undefined && { session: message.session }),
     ...(message.occurrence !== undefined && { occurrence: message.occurrence }),
     ...(traceparent !== undefined && { traceparent }),
-    payload: encodeCloudEvent(event, type, message, maxBodyBytes),
+    payload: encodeCloudEvent(event, type, message, message.session === undefined ? maxBodyBytes : Number.POSITIVE_INFINITY),
   };
 };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
+import { MIN_MAX_PAYLOAD } from '../../commands/runners/relay.reactor.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 import { readJson } from '../durable-files.ts';
@@ -35,7 +36,7 @@ const isOpen = (natsUrl: string): Promise<boolean> =>
   );
 
 const judgeServer = async (connection: NatsConnection, address: Address, isServerOpen: () => Promise<boolean>): Promise<Result> => {
-  const { version = '' } = connection.info ?? {};
+  const { version = '', max_payload = MIN_MAX_PAYLOAD } = connection.info ?? {};
   let unmarked: string[];
   let storage: number;
   try {
@@ -46,6 +47,11 @@ const judgeServer = async (connection: NatsConnection, address: Address, isServe
     return jetStreamFailure(error);
   }
   const summary = `version ${version}, JetStream is on`;
+  if (max_payload < MIN_MAX_PAYLOAD)
+    return fail(
+      `max_payload is ${max_payload}, so no message is sent to runners`,
+      `set max_payload of nats-server to at least ${MIN_MAX_PAYLOAD} bytes`,
+    );
   if (isUnsafeVersion(version))
     return warn(`${summary}; this version may lose streams when it is killed`, `use ${MIN_SAFE_VERSION} or later`);
   if (unmarked.length > 0)

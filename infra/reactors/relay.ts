@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
-import { type OutgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
+import { MIN_MAX_PAYLOAD, type OutgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import type { Subscription } from '../eventstore/event-log.ts';
@@ -90,12 +90,19 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
   }
 };
 
+/** Checks that each message fits, before one that does not stops all others. @throws Error that names the setting */
+const assertPayload = ({ info }: NatsConnection): void => {
+  if (info && info.max_payload < MIN_MAX_PAYLOAD)
+    throw new Error(`max_payload of the message broker is ${info.max_payload}: set it to at least ${MIN_MAX_PAYLOAD} bytes`);
+};
+
 /**
  * Publishes events, starting after the stream's last message, until the signal is aborted.
  * @throws the first failure of a service; SequenceConflict
  */
 const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Promise<void> => {
   const { log, nats } = relay;
+  assertPayload(nats);
   await ensureInbound(nats);
   const tip = await readTip(nats);
   if (tip.sequence !== relay.tipSequence) relay.isStreamStopped = false;

@@ -1,32 +1,12 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { checkNats } from '../../infra/health/nats-check.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { natsBinary } from '../../infra/nats/server-binary.ts';
-import { freePort } from '../../infra/supervision/ports.ts';
-import { withTempDirectory } from '../fixtures/child-process.ts';
 import { withNatsServer } from '../fixtures/nats-server.ts';
+import { SMALL_PAYLOAD, withOpenServer, withSmallPayload } from '../fixtures/open-nats-server.ts';
 
 const ADVICE = 'start it';
 const FOREIGN_SEED = 'SAAATBLGJYRG7DKJCNURJ6ODXD2NZK276KINOV2FHXRKFFQMOQL3OVA4TA';
-
-/** Runs a nats-server that accepts any client, and passes its URL to `use`. */
-const withOpenServer = (flags: readonly string[], use: (natsUrl: string) => Promise<void>): Promise<void> =>
-  withTempDirectory(async (dir) => {
-    const port = await freePort();
-    const args = ['-a', '127.0.0.1', '-p', String(port), ...flags, '-sd', join(dir, 'streams')];
-    const server = spawn(await natsBinary(dir), args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    const exited = new Promise((resolve) => server.once('exit', resolve));
-    try {
-      await new Promise<void>((resolve) => server.stderr.on('data', (text: Buffer) => /Server is ready/.test(String(text)) && resolve()));
-      await use(`nats://127.0.0.1:${port}`);
-    } finally {
-      server.kill('SIGKILL');
-      await exited;
-    }
-  });
 
 test('annals doctor distinguishes a NATS server without JetStream from one that is down, and says how to enable JetStream', async () => {
   await withOpenServer([], async (natsUrl) => {
@@ -45,6 +25,14 @@ test('annals doctor warns if a NATS server accepts clients without credentials, 
     match(open.message, 'every client can connect');
     const withoutSeed = await checkNats({ natsUrl }, ADVICE);
     equal([withoutSeed.level, withoutSeed.advice], ['warn', 'set NATS_ACCOUNT_SEED']);
+  }));
+
+test('annals doctor says that max_payload is too small for messages to runners, and which value to set', () =>
+  withSmallPayload(async (natsUrl) => {
+    const { level, message, advice } = await checkNats({ natsUrl }, ADVICE);
+    is(level, 'fail');
+    match(message, `max_payload is ${SMALL_PAYLOAD}`);
+    match(advice!, 'at least 98304');
   }));
 
 test(
