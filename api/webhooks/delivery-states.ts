@@ -1,7 +1,9 @@
 import { budgetEnd } from '../../commands/billing/budget.ts';
 import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { MAX_SORT_KEY, sortKey } from '../../domain/event.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import type { Reads } from '../../projections/read-model.ts';
 import { unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
 import type { SelectedDeliveries } from '../../projections/webhooks/delivery-selection.ts';
 import { isPublishedStatus } from '../../projections/webhooks/delivery-selection.ts';
@@ -16,11 +18,20 @@ const MAX_REUSED = 10_000;
 /** The time that a list of deliveries waits for the broker. */
 const ANSWER_TIMEOUT_MS = 500;
 
+/** Returns null for the refusal which means that the tenant was erased. @throws any other error */
+const nullIfErased = (error: unknown): null => {
+  if (error instanceof Refusal && error.code === 'not_found') return null;
+  throw error;
+};
+
+/** What the functions about queues need of a context. */
+export type QueueCtx = Pick<Ctx, 'tenant' | 'at' | 'load'> & { readonly reads: Pick<Reads, 'rows'> };
+
 /**
  * A runner has received the messages of the agent with a sort key before the returned one. Returns null if no runner has
  * a message, or if none is connected.
  */
-const readBoundary = async (ctx: Ctx, broker: RunnerBroker, agent_id: string): Promise<string | null> => {
+const readBoundary = async (ctx: QueueCtx, broker: RunnerBroker, agent_id: string): Promise<string | null> => {
   const agent = { tenant_id: ctx.tenant, agent_id };
   const queue = await broker.queueOf(ctx.tenant, agent_id);
   const boundary = boundaryOf(queue);
@@ -42,7 +53,7 @@ const boundaryOf = ({ waiting, running, first }: AgentQueue): string | null => {
 /** Caches the boundaries of the agents' queues for REUSED_MS. */
 const createBoundaryCache = (broker: RunnerBroker) => {
   const recent = boundedMap<{ readonly at: number; readonly boundary: Promise<string | null> }>(MAX_REUSED);
-  return (ctx: Ctx, agent_id: string): Promise<string | null> => {
+  return (ctx: QueueCtx, agent_id: string): Promise<string | null> => {
     const key = `${ctx.tenant} ${agent_id}`;
     const last = recent.get(key);
     if (last && performance.now() - last.at < REUSED_MS) return last.boundary;
@@ -63,7 +74,9 @@ type Selected = Pick<SelectedDeliveries, 'status' | 'agent_id' | 'agent_ids'>;
 export type DeliveryStates = {
   /** Returns the queues for a filter by status; undefined if the filter does not depend on them. */
   readonly queuesFor: (ctx: Ctx, filter: Selected) => Promise<AgentQueues | undefined>;
-  /** Completes the status of published deliveries. Pass the `queues` by which the list was filtered, if it was. */
+  /** Returns the queues of those of these agents whose hourly budget is used up. */
+  readonly spentQueues: (ctx: QueueCtx, agents: readonly string[]) => Promise<AgentQueues>;
+  /** Completes the status of published deliveries. If `queues` is given, the list was filtered by these. */
   readonly complete: <T extends ShownState>(ctx: Ctx, deliveries: readonly T[], queues?: AgentQueues) => Promise<readonly T[]>;
 };
 
@@ -71,25 +84,35 @@ export type DeliveryStates = {
 export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
   const boundaryOfAgent = createBoundaryCache(broker);
 
-  const queuesOf = async (ctx: Ctx, agents: readonly string[]): Promise<AgentQueues> => {
-    const found = await Promise.all(
-      agents.map(async (agent_id) => ({
-        agent_id,
-        before: await boundaryOfAgent(ctx, agent_id),
-        until: await budgetEnd(ctx, agent_id),
-      })),
+  const spentOf = async (ctx: QueueCtx, agents: readonly string[]): Promise<AgentQueues['spent']> => {
+    const ends = await Promise.all(
+      agents.map(async (agent_id) => ({ agent_id, until: await budgetEnd(ctx, agent_id).catch(nullIfErased) })),
     );
-    return {
-      at: ctx.at(),
-      working: found.flatMap(({ agent_id, before }) => (before === null ? [] : [{ agent_id, before }])),
-      spent: found.flatMap(({ agent_id, until }) => (until === null ? [] : [{ agent_id, until }])),
-    };
+    return ends.flatMap(({ agent_id, until }) => (until === null ? [] : [{ agent_id, until }]));
+  };
+
+  const workingOf = async (ctx: QueueCtx, agents: readonly string[]): Promise<AgentQueues['working']> => {
+    const boundaries = await Promise.all(agents.map(async (agent_id) => ({ agent_id, before: await boundaryOfAgent(ctx, agent_id) })));
+    return boundaries.flatMap(({ agent_id, before }) => (before === null ? [] : [{ agent_id, before }]));
+  };
+
+  const queuesOf = async (ctx: QueueCtx, agents: readonly string[]): Promise<AgentQueues> => {
+    const [working, spent] = await Promise.all([workingOf(ctx, agents), spentOf(ctx, agents)]);
+    return { at: ctx.at(), working, spent };
   };
 
   return {
     queuesFor: async (ctx, { status, agent_id, agent_ids }) => {
       if (!isPublishedStatus(status)) return undefined;
       return queuesOf(ctx, await openAgents(ctx.reads, { tenant_id: ctx.tenant, agent_id, agent_ids }));
+    },
+    spentQueues: async (ctx, agents) => {
+      const spent = await spentOf(ctx, agents);
+      const working = await workingOf(
+        ctx,
+        spent.map(({ agent_id }) => agent_id),
+      );
+      return { at: ctx.at(), working, spent };
     },
     complete: async (ctx, deliveries, queues) => {
       const published = deliveries.filter(({ status }) => status === 'queued').map(({ id }) => id);

@@ -4,6 +4,7 @@ import { agentIntegrationOperations } from './agent-integrations.ts';
 import { deliveryBodies, deliveryOperationsOf } from './delivery.ts';
 import { createDeliveryStates } from './delivery-states.ts';
 import { guardrailOperations } from './guardrails.ts';
+import { heldDeliveryOperationsOf } from './held-deliveries.ts';
 import { inboundWebhook } from './inbound-webhook.ts';
 import { integrationOperations } from './integration.ts';
 import { releaseOperationOf } from './release.ts';
@@ -28,6 +29,7 @@ export const webhooksArea = {
       ...guardrailOperations,
       ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
       ...deliveryOperationsOf(readDelivery, readPreviews, states),
+      ...heldDeliveryOperationsOf(states),
       ...releaseOperationOf(releases),
       ...testDeliveryOperationsOf(deliveries),
       ...replayOperationsOf(states),

@@ -1,6 +1,7 @@
 import type { SlackConfig } from '../../domain/slack/slack-config.ts';
 import { isWorkingTime, nextWorkingTime } from '../../domain/slack/working-hours.ts';
 import { type BlockReason, block, hold, pass } from '../../domain/webhooks/guardrail.ts';
+import { WORKING_HOURS_RULE } from '../../domain/webhooks/held-kind.ts';
 import type { RateRule, RuleSet } from '../../domain/webhooks/rule-set.ts';
 import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardedDelivery, Progress } from './guarded-delivery.ts';
@@ -15,7 +16,7 @@ const noteOf = ({ max, windowMs }: RateLimit): string => `the limit of ${max} in
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-const WORKING_HOURS: Check = { rule: 'working_hours', reason: 'outside_working_hours' };
+const WORKING_HOURS: Check = { rule: WORKING_HOURS_RULE, reason: 'outside_working_hours' };
 const CLOSED = 'outside the working hours of the agent';
 
 const slackLimits = (config: SlackConfig, agent_id: string): DeliveryLimit[] => {
@@ -80,8 +81,13 @@ const takeLimits = async (port: GuardrailPort, progress: Progress, delivery: Gua
   const counted = limits.map(({ limit }) => limit);
   const reached = await port.takeRates(integration.tenant_id, counted, receivedAt);
   for (const [index, one] of limits.entries()) {
-    if (index !== reached) progress.verdicts.push(pass(one.rule));
-    else return one.action === 'hold' ? holdDelivery(progress, one, noteOf(one.limit)) : blockDelivery(progress, one, noteOf(one.limit));
+    if (index !== reached) {
+      progress.verdicts.push(pass(one.rule));
+      continue;
+    }
+    const note = noteOf(one.limit);
+    if (one.action === 'block') return blockDelivery(progress, one, note);
+    return holdDelivery(progress, one, note, port.roomAt(integration.tenant_id, one.limit, receivedAt));
   }
 };
 

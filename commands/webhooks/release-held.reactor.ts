@@ -46,6 +46,10 @@ const mayGoOn = async (ctx: ReactorCtx, ports: HeldPorts, tenant_id: string, fac
 /** A held delivery must wait. `until` is the time at which it can go on; null if this is not known. */
 type Wait = { readonly until: string | null };
 
+/** Returns when the working hours begin that hold a delivery; null if a rate holds it, which may be changed at any time. */
+const openingTime = ({ reason, held }: Delivery.DeliveryFacts): string | null =>
+  reason === 'outside_working_hours' ? (held?.until ?? null) : null;
+
 /**
  * Sends one held delivery to its agent if the rules allow it now, or gives it up if it was held too long.
  * @returns null if it is not held any more
@@ -55,7 +59,7 @@ const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id
   const { state } = await ctx.load(Delivery, id, { tenant });
   if (state.status !== 'held') return null;
   const isExpired = Date.parse(ctx.at()) - Date.parse(held_at) > MAX_HELD_MS;
-  if (!isExpired && !(await mayGoOn(ctx, ports, tenant, state.facts!))) return { until: state.facts!.held?.until ?? null };
+  if (!isExpired && !(await mayGoOn(ctx, ports, tenant, state.facts!))) return { until: openingTime(state.facts!) };
   const decide = isExpired ? expireHeld : releaseHeld(await prepareRelease(ports, { tenant_id: tenant, id }));
   await ctx.transact(Delivery, id, decide, { tenant });
   return null;

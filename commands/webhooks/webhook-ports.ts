@@ -162,6 +162,8 @@ export type GuardrailPort = {
    * @returns the index of the first limit that is reached; null if the delivery was counted
    */
   readonly takeRates: (tenant: string, limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
+  /** Returns when a limit that `takeRates` has just found reached allows one more delivery at the earliest. */
+  readonly roomAt: (tenant: string, limit: RateLimit, at: string) => string;
   /**
    * Of these deliveries of the tenant, returns the one with the longest chain of causes before it, as a cause. Null if
    * none of them exists.

@@ -32,6 +32,17 @@ const countOf = (state: WindowState): number => {
 export const hasRoom = (state: WindowState, limit: RateLimit, now: number): boolean =>
   countOf(withoutExpired(state, limit, now)) < limit.max;
 
+/** Returns the earliest time at which the limit allows one more delivery, if no other is counted until then. */
+export const roomAt = (state: WindowState, limit: RateLimit, now: number): number => {
+  const kept = withoutExpired(state, limit, now);
+  let excess = countOf(kept) - limit.max + 1;
+  for (let at = 0; at < kept.length && excess > 0; at += 2) {
+    excess -= kept[at + 1]!;
+    if (excess <= 0) return kept[at]! + limit.windowMs;
+  }
+  return now;
+};
+
 /**
  * Returns whether two times are stored as one, which is the later one. If the limit is at most RESOLUTION deliveries,
  * each time is stored.

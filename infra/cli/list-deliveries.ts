@@ -2,6 +2,7 @@ import { isId25 } from '../../domain/id.ts';
 import { createClient, problemIn, type Reply } from '../client/create-client.ts';
 import { printErrorLine, printLine } from '../logging/print-line.ts';
 import { usageError } from './arguments.ts';
+import { heldLine } from './held-line.ts';
 import { onlyTenant } from './trigger-integration.ts';
 
 export type ListOptions = { readonly failed: boolean; readonly tenant?: string | undefined; readonly limit: string };
@@ -20,8 +21,7 @@ const failureOf = ({ last_failure, outcome, status }: Listed, isFailed: boolean)
 
 const stateOf = ({ outcome, status, held }: Listed): string => {
   if (outcome !== 'accepted') return outcome;
-  const until = held?.until ? ` until ${held.until}` : '';
-  return held ? `held (${held.reason}${until})` : (status ?? outcome);
+  return held ? `held (${heldLine(held)})` : (status ?? outcome);
 };
 
 /** Returns the line about a delivery: when it was received, its id, its event, its state, and why it failed. */

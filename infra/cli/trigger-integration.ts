@@ -1,6 +1,8 @@
-import { type Client, createClient, problemIn } from '../client/create-client.ts';
+import { whyWords } from '../../api/webhooks/held-words.ts';
+import { type Client, createClient, problemIn, type Reply } from '../client/create-client.ts';
 import { printErrorLine, printLine } from '../logging/print-line.ts';
 import { usageError } from './arguments.ts';
+import { heldLine } from './held-line.ts';
 import { checkedSample } from './trigger-delivery.ts';
 
 export type IntegrationTrigger = {
@@ -17,17 +19,38 @@ export const onlyTenant = async (client: Client): Promise<string> => {
   throw usageError('Name the tenant with --tenant');
 };
 
+type Sent = { readonly tenant_id: string; readonly delivery: Reply<'sendTestDelivery'> };
+
+/** Says which rule has blocked a delivery. */
+const blockedLine = async (client: Client, { tenant_id, delivery: { id, reason } }: Sent): Promise<string> => {
+  const found = await client.ask('getDelivery', { tenant_id, delivery_id: id });
+  const verdict = found.ok ? found.value.guardrails.findLast((one) => one.verdict === 'block') : undefined;
+  const { rule, note } = verdict ?? { rule: null, note: null };
+  return `blocked ${id}: ${whyWords({ reason: reason ?? 'unknown', rule, note })}`;
+};
+
+/** Says what has become of a test delivery, and why if it does not reach its agent now. */
+const outcomeLine = async (client: Client, sent: Sent): Promise<string> => {
+  const { tenant_id, delivery } = sent;
+  const { id, outcome, agent_id } = delivery;
+  if (outcome === 'blocked') return blockedLine(client, sent);
+  if (delivery.held) return `held ${id}: ${heldLine(delivery.held)}`;
+  // Whether a budget holds it is known only after it was published. The key may be unable to read the agent.
+  const runner = outcome === 'accepted' ? await client.ask('getRunnerPresence', { tenant_id, agent_id }) : null;
+  return runner?.ok && runner.value.held ? `held ${id}: ${heldLine(runner.value.held)}` : `${outcome} ${id}`;
+};
+
 const testDelivery = async (client: Client, { provider, event, integration: id, tenant }: IntegrationTrigger): Promise<string> => {
   const tenant_id = tenant ?? (await onlyTenant(client));
   const found = await client.call('getWebhookIntegration', { tenant_id, id });
   if (found.provider !== provider) throw usageError(`The integration ${id} is one of ${found.provider}, not of ${provider}`);
   const delivery = await client.call('sendTestDelivery', { tenant_id, id, ...(event === undefined ? {} : { event }) });
-  return `${delivery.outcome} ${delivery.id}`;
+  return outcomeLine(client, { tenant_id, delivery });
 };
 
 /**
  * Has the platform sign a sample and send it to one of its integrations, and prints the outcome and the id of the
- * delivery.
+ * delivery, and why it is blocked or held.
  * @returns the exit code: 1 after a problem, which is printed to standard error
  * @throws a usage error, or an Error of one line if the platform does not answer
  */

@@ -26,8 +26,8 @@ const RELAY_HELP = {
 export type BrokerReadings = {
   readonly relayLag: () => Promise<RelayLag | null>;
   readonly backlog: () => Promise<Backlog | null>;
-  /** Returns the number of held messages by reason. */
-  readonly held: () => Promise<Readonly<Record<string, number>> | null>;
+  /** Returns the number of held deliveries, by what holds them. */
+  readonly held: () => Promise<readonly { readonly reason: string; readonly count: number }[] | null>;
 };
 
 /** Adds the metrics about the relay, and about messages that no runner has acknowledged. */
@@ -35,10 +35,10 @@ export const addBrokerMetrics = (metrics: ProcessMetrics, { relayLag, backlog, h
   metrics.addGroup({
     help: {
       annals_deliveries_held:
-        'Messages that no runner has acknowledged because something holds them; `budget`: the hourly budget of the agent is used up',
+        'Deliveries that wait; `budget`: the hourly budget of their agent is used up; `rate`: a rule or setting allows no more now; `hours`: it is outside of the working hours of their agent',
     },
     read: async () =>
-      Object.entries((await held()) ?? {}).map(([reason, count]) => ({ labels: { reason }, values: { annals_deliveries_held: count } })),
+      ((await held()) ?? []).map(({ reason, count }) => ({ labels: { reason }, values: { annals_deliveries_held: count } })),
   });
   metrics.addGroup({
     help: RELAY_HELP,

@@ -12,6 +12,7 @@ import { fileAdvice } from '../health/file-cause.ts';
 import { examine, type Figures, type Finding, fail, type Level, none, ok, type Result, warn } from '../health/finding.ts';
 import { estimateGrowth } from '../health/growth-per-day.ts';
 import * as Check from '../health/health-checks.ts';
+import { type HeldTotals, heldResult } from '../health/held-deliveries.ts';
 import { checkBroker } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
@@ -67,6 +68,8 @@ export type HealthParts = {
   readonly isFailing: () => boolean;
   /** Returns the parts of this process that do not work, such as keys that cannot be decrypted. */
   readonly faults: () => readonly string[];
+  /** Counts the held deliveries of all tenants. */
+  readonly readHeld: () => Promise<HeldTotals>;
 };
 
 const storeResult = async ({ config, log, isFailing }: HealthParts, growthOf: ReturnType<typeof estimateGrowth>): Promise<Result> => {
@@ -156,6 +159,7 @@ const checksOf = (parts: HealthParts): readonly CheckRow[] => {
     ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
     ['projections', DATABASE_ADVICE, () => Check.checkProjections(db)],
     ['relay', DATABASE_ADVICE, () => relayResult(parts, lag)],
+    ['held deliveries', DATABASE_ADVICE, async () => heldResult(await parts.readHeld())],
     ['spool', 'make ANNALS_DATA writable for annals serve', () => spoolResult(parts.spool())],
     ['file store', 'correct BLOBS_URL, or start the object store', () => fileResult(blobPlace, config)],
     ['disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(config.annalsData), (error) => fileAdvice(error, config.annalsData)],

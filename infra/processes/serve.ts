@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import type { Ctx } from '../../commands/context.ts';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
+import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
+import { tenantToLoad } from '../aggregates/tenant-of-stream.ts';
+import { throwAsRefusal } from '../aggregates/transact.ts';
 import { createDatasetClient } from '../benchmarks/dataset-client.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
 import { createVirusScan } from '../files/clamav.ts';
 import { createCodeHost } from '../git/code-host.ts';
+import { createHeldReader } from '../health/held-deliveries.ts';
 import { createHostCheck } from '../http/allowed-host.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { listen } from '../http/listen.ts';
@@ -43,6 +48,9 @@ import { createServeMetrics } from './serve-metrics.ts';
 /** The maximum time in milliseconds that /readyz waits for the database when it reads which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
 
+/** For how many milliseconds the health report reuses the counts of held deliveries, which take several queries. */
+const HELD_TTL_MS = 2_000;
+
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 type ServeMetrics = ReturnType<typeof createServeMetrics>;
 
@@ -66,10 +74,19 @@ const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobF
   };
 };
 
-const healthReport = (config: Config, connections: Connections, isFailing: () => boolean): ReadHealth => {
-  const { corruption, keys, projectionAdmin, spool } = connections;
+/** Returns the contexts in which the present state of a tenant's aggregates is read. */
+const cachedContexts = (cache: Connections['cache']) => (tenant: string) => {
+  const load: Ctx['load'] = (aggregate, id, options) =>
+    cache.load(aggregate, tenantToLoad(tenant, aggregate, id, options?.tenant), id).catch(throwAsRefusal);
+  return { tenant, at: () => new Date().toISOString(), load };
+};
+
+/** Creates the health report from the connections of this process. */
+const healthReport = (config: Config, connections: Connections, broker: RunnerBroker, isFailing: () => boolean): ReadHealth => {
+  const { corruption, keys, projectionAdmin, spool, reads, cache } = connections;
+  const readHeld = memoizeFor(HELD_TTL_MS, createHeldReader({ reads, broker, contextOf: cachedContexts(cache) }));
   const faults = () => [...corruption.degradedParts(), ...keys.degradedParts()];
-  return createHealthReport({ ...connections, config, db: projectionAdmin.db, spool: spool.status, isFailing, faults });
+  return createHealthReport({ ...connections, config, db: projectionAdmin.db, spool: spool.status, isFailing, faults, readHeld });
 };
 
 /** Opens the connections and the clients of this process, and says what the platform gets. */
@@ -115,7 +132,7 @@ const openServices = async (config: Config, logger: Logger, metrics: ServeMetric
     },
     reportOn: (isFailing) => ({
       readiness: createReadiness({ log, onLogEnd: reads.noteEvent, isFailing, spool: spool.status, degraded: degradedParts(connections) }),
-      readHealth: healthReport(config, connections, isFailing),
+      readHealth: healthReport(config, connections, runnerBroker, isFailing),
       metrics: metrics.text,
       mayReadMetrics: serveMetricsAccess(config),
     }),

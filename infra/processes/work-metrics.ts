@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { budgetEnd } from '../../commands/billing/budget.ts';
-import type { ReactorCtx } from '../../commands/context.ts';
+import { HELD_KINDS } from '../../domain/webhooks/held-kind.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
-import { ignoreErased, reactorContext } from '../aggregates/reactor-context.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { createHeldReader } from '../health/held-deliveries.ts';
 import { serveMetrics } from '../http/metrics-server.ts';
 import { addBrokerMetrics } from '../metrics/broker-metrics.ts';
 import { measureSettledMessages } from '../metrics/delivery-metrics.ts';
@@ -12,11 +12,13 @@ import { createProcessMetrics } from '../metrics/process-metrics.ts';
 import { addProjectionMetrics } from '../metrics/projection-metrics.ts';
 import { addDependencyMetrics, measureAppends, readStorage } from '../metrics/service-metrics.ts';
 import type { connectInBackground } from '../nats/background-connection.ts';
-import { type Backlog, readBacklog } from '../nats/consumer-backlog.ts';
+import { readBacklog } from '../nats/consumer-backlog.ts';
+import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { isReachable, openPool } from '../postgres/pool.ts';
 import type { Projections } from '../projector/projector.ts';
 import { createRelayLag } from '../reactors/relay-lag.ts';
 import type { RelayProcess } from '../reactors/relay-process.ts';
+import { readsOver } from '../readmodel/postgres-read-model.ts';
 import { memoizeFor } from './readiness.ts';
 
 /** The time in milliseconds for which values that take longer to read are reused. */
@@ -45,15 +47,6 @@ const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boole
   };
 };
 
-/** Only the agents that are furthest behind are examined. */
-const heldByBudgets = async (ctx: ReactorCtx, { behind }: Backlog): Promise<number> => {
-  const held = behind.map(async ({ tenant, agent, unacknowledged }) => {
-    const end = await budgetEnd(ctx.inTenant(tenant), agent).catch(ignoreErased);
-    return end ? unacknowledged : 0;
-  });
-  return (await Promise.all(held)).reduce((sum, count) => sum + count, 0);
-};
-
 /** Creates the metrics of the process `work`, and the functions with which its parts report measurements. */
 export const createWorkMetrics = (config: Config) => {
   const metrics = createProcessMetrics('work');
@@ -67,6 +60,17 @@ export const createWorkMetrics = (config: Config) => {
       async (): Promise<T | null> =>
         (await isExporter()) ? read() : null;
 
+    const runnerBroker = openRunnerBroker(broker, config);
+    const readHeld = createHeldReader({
+      reads: readsOver(async (statement) => (await pool.query(statement)).rows),
+      broker: runnerBroker,
+      contextOf: (tenant) => reactorContext(log).inTenant(tenant),
+    });
+    const countHeld = async () => {
+      const totals = await readHeld();
+      return HELD_KINDS.map((reason) => ({ reason, count: totals[reason].count }));
+    };
+
     const backlog = memoizeFor(SLOW_TTL_MS, async () => readBacklog(await broker.connection()));
 
     addDependencyMetrics(metrics, {
@@ -78,7 +82,7 @@ export const createWorkMetrics = (config: Config) => {
     addBrokerMetrics(metrics, {
       relayLag: ifExporter(createRelayLag({ log, nats: broker.current, relay })),
       backlog: ifExporter(backlog),
-      held: ifExporter(memoizeFor(SLOW_TTL_MS, async () => ({ budget: await heldByBudgets(reactorContext(log), await backlog()) }))),
+      held: ifExporter(memoizeFor(SLOW_TTL_MS, countHeld)),
     });
     const storage = ifExporter(memoizeFor(SLOW_TTL_MS, () => readStorage(config)));
     metrics.addGroup({
@@ -95,6 +99,7 @@ export const createWorkMetrics = (config: Config) => {
     return {
       close: async () => {
         await server.close();
+        await runnerBroker.close();
         await pool.end();
       },
     };

@@ -1,4 +1,4 @@
-import { counted, emptyWindow, hasRoom, type RateLimit, type WindowState } from '../../domain/webhooks/sliding-window.ts';
+import { counted, emptyWindow, hasRoom, type RateLimit, roomAt, type WindowState } from '../../domain/webhooks/sliding-window.ts';
 import { createLruMap } from '../lru-map.ts';
 
 /** A window. `version` is the number of times that the window was counted. */
@@ -119,6 +119,8 @@ export const createSlidingWindows = (table?: WindowTable) => {
       const ofTenant = limits.map((limit) => ({ ...limit, key: `${tenant} ${limit.key}` }));
       return table ? inTurn(tenant, () => takeOrFallBack(ofTenant, now)) : takeAlone(ofTenant, now);
     },
+    /** Returns when a limit that `take` has just found reached allows one more delivery at the earliest. */
+    roomAt: (tenant: string, limit: RateLimit, now: number): number => roomAt(windowOf(`${tenant} ${limit.key}`).state, limit, now),
   };
 };
 

@@ -54,6 +54,7 @@ export const guardrailPort = ({
     slackConfig: (tenant, agent_id) => withTimeout(sources.slackConfig(tenant, agent_id)),
     evaluate: (set, { tenant }, subject, content) => evaluate(tenant, set, subject, content),
     takeRates: (tenant, limits, at) => windows.take(tenant, limits, Date.parse(at)),
+    roomAt: (tenant, limit, at) => new Date(windows.roomAt(tenant, limit, Date.parse(at))).toISOString(),
     close,
   };
 };

@@ -40,7 +40,7 @@ const issuedKeys = defineQuery((db, { tenant_id, agent_id, before, expires_after
 export type IssuedKey = { readonly public_key: string; readonly created_at: string };
 
 /** Returns the public keys of an agent's credentials that are valid at the time `at`, the newest first, at most 200. */
-export const unexpiredKeys = (reads: Reads, agent: AgentRef, at: string): Promise<readonly IssuedKey[]> =>
+export const unexpiredKeys = (reads: Pick<Reads, 'rows'>, agent: AgentRef, at: string): Promise<readonly IssuedKey[]> =>
   reads.rows(issuedKeys, { ...agent, expires_after: at }) as Promise<IssuedKey[]>;
 
 /**

@@ -29,6 +29,20 @@ export const ReasonNote = z
     examples: ['The content type is "text/plain": send application/json'],
   });
 
+/** The rule that has blocked or held a delivery. */
+const RuleFields = {
+  rule: z
+    .string()
+    .nullable()
+    .default(null)
+    .meta({ description: 'The name of the rule or check that decided this; null if it was none', examples: ['busy'] }),
+  note: z
+    .string()
+    .nullable()
+    .default(null)
+    .meta({ description: 'What the rule found, such as its limit; null without a rule', examples: ['the limit of 60 in 60 s is reached'] }),
+};
+
 /** Why a delivery waits before it goes on, and until when. */
 export const Held = z.object({
   reason: z.string().meta({
@@ -36,13 +50,29 @@ export const Held = z.object({
       'The check because of which it waits; `earlier_held`: earlier deliveries of its source wait; `budget`: the hourly budget of the agent is used up',
     examples: ['outside_working_hours'],
   }),
+  ...RuleFields,
   until: Timestamp.nullable().meta({
-    description: 'When it can go on at the earliest; null if this is not known, as for a rate, which allows it as soon as there is room',
+    description: 'When it can go on at the earliest; null if this is not known, as while earlier deliveries wait',
   }),
   since: Timestamp.nullable().meta({ description: 'Since when it waits; null if this is not known' }),
 });
 export type Held = z.output<typeof Held>;
 
+/** Why a delivery was blocked or held at its receipt. */
+export const Stopped = z.object({
+  outcome: z.enum(['blocked', 'held']).meta({ description: 'What was decided about the delivery' }),
+  reason: z.string().meta({ description: 'The check because of which it was decided', examples: ['rate'] }),
+  ...RuleFields,
+  since: Timestamp.meta({ description: 'Since when it was blocked or held, which is when it was received' }),
+});
+
+/** The end of a delivery that was held too long. */
+export const Expired = z.object({
+  at: Timestamp.meta({ description: 'When it was given up' }),
+  from: Stopped.meta({ description: 'Why it was held, by which rule, and since when' }),
+});
+
+/** The release of a blocked or held delivery. */
 export const Released = z.object({
   at: Timestamp.meta({ description: 'When it was released' }),
   actor: z
@@ -56,4 +86,5 @@ export const Released = z.object({
     .nullable()
     .meta({ description: 'Why, as the person said; null if the platform released it', examples: ['The sender is known'] }),
   guardrails: z.array(Guardrail).meta({ description: 'What the checks decided that were made at the release' }),
+  from: Stopped.meta({ description: 'Why it was blocked or held before, by which rule, and since when' }),
 });

@@ -18,6 +18,9 @@ export const newMessage = ({ event_id, position }: Recorded, message_agent_id: s
   retry_at: null,
 });
 
+/** The fields of a delivery that no rule holds. */
+export const NOT_HELD = { held: null, held_at: null, held_reason: null, held_rule: null, held_note: null, held_until: null };
+
 export const countRedactions = (hits: readonly RedactionHit[]): number => hits.reduce((sum, { count }) => sum + count, 0);
 
 export const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>>): Change => {
@@ -38,8 +41,7 @@ export const patchReleased = (event: Recorded<Extract<DeliveryEvent, { type: 'De
     ...(redactions && { redactions: countRedactions(redactions) }),
     outcome: 'accepted',
     reason: null,
-    held: null,
-    held_at: null,
+    ...NOT_HELD,
     released: { at, actor: { kind: actor.kind, id: actor.id }, reason, guardrails },
   };
   return patch('deliveries', { tenant_id, id }, fields, {
@@ -52,7 +54,7 @@ export const patchExpired = ({ tenant: tenant_id, id, at }: Recorded): Change =>
   patch(
     'deliveries',
     { tenant_id, id },
-    { outcome: 'dead', status: 'dead', reason: 'held_too_long', held: null, held_at: null, failed_at: at },
+    { outcome: 'dead', status: 'dead', reason: 'held_too_long', ...NOT_HELD, expired_at: at, failed_at: at },
   );
 
 export type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;

@@ -45,9 +45,10 @@ export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed' | 'queu
   readonly idle?: true | undefined;
   /**
    * If set, only deliveries are selected that a rule holds, or that no runner has and whose agent is in `spent_agents`;
-   * with `unspent`, only those to the other agents.
+   * with `spent`, only those to agents in `spent_agents`, and with `unspent`, only those to the other agents.
    */
   readonly held?: true | undefined;
+  readonly spent?: true | undefined;
   readonly unspent?: true | undefined;
   /** These three are AgentQueues. `working_before` has the sort key for the agent with the same index. */
   readonly working_agents?: readonly string[] | undefined;
@@ -99,6 +100,7 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
         ]),
       ),
     )
+    .$if(args.spent !== undefined, (query) => query.where(isForSpentAgent(args)))
     .$if(args.unspent !== undefined, (query) => query.where(({ not }) => not(isForSpentAgent(args))))
     .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
     .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!));
@@ -114,12 +116,12 @@ export const isPublishedStatus = (status: DeliveryStatus | undefined): status is
 const publishedArgs = (status: PublishedStatus, queues: AgentQueues | undefined): Partial<SelectionArgs> => {
   if (!queues) return status === 'held' ? { stored_status: status } : { published: true };
   const { at, working, spent } = queues;
-  const working_args = { at, working_agents: working.map(({ agent_id }) => agent_id), working_before: working.map(({ before }) => before) };
-  if (status === 'running') return { published: true, running: true, ...working_args };
-  const spent_agents = spent.map(({ agent_id }) => agent_id);
+  const workingArgs = { at, working_agents: working.map(({ agent_id }) => agent_id), working_before: working.map(({ before }) => before) };
+  if (status === 'running') return { published: true, running: true, ...workingArgs };
+  const spentAgents = spent.map(({ agent_id }) => agent_id);
   return status === 'held'
-    ? { held: true, ...working_args, spent_agents }
-    : { published: true, idle: true, unspent: true, ...working_args, spent_agents };
+    ? { held: true, ...workingArgs, spent_agents: spentAgents }
+    : { published: true, idle: true, unspent: true, ...workingArgs, spent_agents: spentAgents };
 };
 
 /**

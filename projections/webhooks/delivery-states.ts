@@ -6,8 +6,9 @@ export type DeliveryStatus = (typeof STATUSES)[number];
 export const STATUS_DESCRIPTION =
   '`waiting`: recorded, not published yet; `queued`: published, but no runner has it; `running`: a runner has it; `held`: waits, as `held` says; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected). While NATS does not answer, and for a time in the past, `running` is shown as `queued`';
 
-/** `until` is the time until which the agent's budget is used up; null if it is not. */
-export const heldByBudget = (until: string | null): Held | null => (until === null ? null : { reason: 'budget', until, since: null });
+/** Returns why deliveries wait to an agent whose budget is used up until this time; null if it is not used up. */
+export const heldByBudget = (until: string | null): Held | null =>
+  until === null ? null : { reason: 'budget', rule: null, note: null, until, since: null };
 
 /**
  * The runners of agents at the time `at`. `working` are the agents with a connected runner, which has received the

@@ -110,12 +110,20 @@ const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPla
  */
 export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null; readonly reports: readonly StoredReport[] };
 
+/** Adds to the release or the end of a delivery why it was blocked or held before. */
+const withStop = <D extends Pick<StoredDoc, 'stopped' | 'expired_at' | 'released'>>({ stopped, expired_at, released, ...delivery }: D) => ({
+  ...delivery,
+  released: released && stopped ? { ...released, from: stopped } : null,
+  expired: expired_at && stopped ? { at: expired_at, from: stopped } : null,
+});
+
 /**
  * Parses the document of a delivery, and completes its status and time of publication, as of the log position `until`
  * if it is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
-  const { failures, reports = [], last_report: _, last_texts: __, ...row } = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
+  const { failures, reports = [], last_report: _, last_texts: __, ...stored } = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
+  const row = withStop(stored);
   const messages = row.causation.map(({ event_id }) => event_id);
   const attempts = allAttempts({ attempts: row.attempts, failures, reports }, messages).map((attempt) => ({ ...attempt, report: null }));
   const found: WithPlace<DetailDoc> = { ...row, attempts };

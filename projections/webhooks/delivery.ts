@@ -1,31 +1,23 @@
 import { z } from 'zod';
-import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import type { AttemptReportEvent } from '../../domain/runners/attempt-report.ts';
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
-import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
-import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
+import { type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure } from './delivery-attempts.ts';
-import { Guardrail, Held, Preview, ReasonNote, Released } from './delivery-fields.ts';
-import {
-  countRedactions,
-  newMessage,
-  patchExpired,
-  patchReleased,
-  patchRequeued,
-  patchSession,
-  type SessionStarted,
-} from './delivery-messages.ts';
+import { Expired, Guardrail, Held, Preview, ReasonNote, Released, Stopped } from './delivery-fields.ts';
+import { insertRejected, insertVerified } from './delivery-inserts.ts';
+import { patchExpired, patchReleased, patchRequeued, patchSession, type SessionStarted } from './delivery-messages.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
 import { STATUS_DESCRIPTION, STATUSES } from './delivery-states.ts';
-import { Origin, Step, stepOf } from './delivery-steps.ts';
+import { Origin, Step } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
@@ -96,7 +88,10 @@ export const DeliveryDetailRow = Delivery.extend({
   redactions: z.int().meta({ description: 'How many parts of the payload were redacted' }),
   released: Released.nullable()
     .default(null)
-    .meta({ description: 'The release to an agent; null if the delivery was not blocked, or has not been released' }),
+    .meta({ description: 'The release to an agent; null if the delivery was neither blocked nor held, or has not been released' }),
+  expired: Expired.nullable()
+    .default(null)
+    .meta({ description: 'That the delivery was given up because it was held too long; otherwise null', examples: [null] }),
   attempts: z
     .array(Attempt)
     .meta({ description: 'The attempts to hand the messages to runners: those of the first message, then those of each redelivery' }),
@@ -114,9 +109,12 @@ export const DeliveryDetailRow = Delivery.extend({
 
 /**
  * `failures` are the failed attempts, and `reports` why they failed. In a stored row, `attempts` are only those attempts
- * that ended a message.
+ * that ended a message. `stopped` is why the delivery was blocked or held at its receipt.
  */
-const StoredDetail = DeliveryDetailRow.extend({
+const StoredDetail = DeliveryDetailRow.omit({ expired: true }).extend({
+  released: Released.omit({ from: true }).nullable().default(null),
+  expired_at: Timestamp.nullable().default(null),
+  stopped: Stopped.nullable().default(null),
   place: z.string().nullable(),
   failures: z.array(StoredFailure).default([]),
   reports: z.array(StoredReport).default([]),
@@ -159,6 +157,11 @@ export const table = {
     failed_at: 'timestamptz',
     // When the delivery was received; null unless it is held.
     held_at: 'timestamptz',
+    // Why a rule holds the delivery, and when it can go on at the earliest; null unless it is held.
+    held_reason: 'text',
+    held_rule: 'text',
+    held_note: 'text',
+    held_until: 'timestamptz',
     // When the broker delivers the last message again after a failed attempt; null if it has not failed.
     retry_at: 'timestamptz',
   },
@@ -179,93 +182,10 @@ export const table = {
   ],
 } as const satisfies Table;
 
-const NO_MESSAGE = {
-  status: null,
-  place: null,
-  message_id: null,
-  message_agent_id: null,
-  unsettled: null,
-  failed_at: null,
-  retry_at: null,
-};
-const NOT_HELD = { held: null, held_at: null };
-const UNPROCESSED = {
-  ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
-  ...{ requeues: [], differed: false, reports: [], last_report: null, last_texts: null, released: null },
-};
-
-type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
-
-/** Returns the fields that concern the message to an agent. */
-const stateOf = (event: VerifiedEvent, state: 'accepted' | 'blocked' | 'held'): Row => {
-  const { agent_id, reason, received_at, held } = factsOf(event);
-  if (state === 'accepted') return { ...newMessage(event, agent_id), ...NOT_HELD };
-  if (state === 'blocked') return { ...NO_MESSAGE, ...NOT_HELD };
-  const shown = { reason, until: held?.until ?? null, since: received_at };
-  return { ...NO_MESSAGE, status: 'held', held: shown, held_at: received_at };
-};
-
-const insertVerified = (event: VerifiedEvent, state: 'accepted' | 'blocked' | 'held'): Change => {
-  const { id, tenant, meta } = event;
-  const {
-    parts: _,
-    sealed: __,
-    skill_id: ___,
-    cron: ____,
-    benchmark: _____,
-    mail: ______,
-    traceparent: _______,
-    held: ________,
-    redactions = [],
-    cause = null,
-    ...facts
-  } = factsOf(event);
-  const row: Row = {
-    ...UNPROCESSED,
-    ...facts,
-    redactions: countRedactions(redactions),
-    ...stateOf(event, state),
-    reason: state === 'held' ? null : facts.reason,
-    id,
-    tenant_id: tenant,
-    outcome: state === 'blocked' ? 'blocked' : 'accepted',
-    caller: { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null },
-    cause,
-    causation: [stepOf(event, facts)],
-  };
-  return insert('deliveries', row);
-};
-
-const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
-  const { id, tenant, at, data } = event;
-  const { delivery_id, ip, user_agent, note = null, content_type = null, ...rejection } = data;
-  const row: Row = {
-    ...UNPROCESSED,
-    ...NO_MESSAGE,
-    ...NOT_HELD,
-    ...rejection,
-    id: delivery_id,
-    tenant_id: tenant,
-    integration_id: id,
-    outcome: 'rejected',
-    provider: null,
-    content_type,
-    reason_note: note,
-    sha256: null,
-    matched_secret: null,
-    received_at: at,
-    guardrails: [],
-    caller: { ip, user_agent },
-    cause: null,
-    causation: [stepOf(event, rejection)],
-  };
-  return insert('deliveries', row);
-};
-
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 13,
+  version: 14,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

@@ -57,5 +57,29 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
  * Returns the agents whose runners got the last messages of open deliveries: at most MAX_AGENTS, those whose deliveries
  * have waited longest.
  */
-export const openAgents = async (reads: Reads, args: OpenArgs): Promise<readonly string[]> =>
+export const openAgents = async (reads: Pick<Reads, 'rows'>, args: OpenArgs): Promise<readonly string[]> =>
   (await reads.rows(openAgentRows, args)).flatMap(({ agent_id }) => agent_id ?? []);
+
+const openAgentsOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('deliveries.deliveries as delivery')
+        .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id'])
+        .where('delivery.unsettled', 'is not', null)
+        .orderBy('delivery.unsettled')
+        .limit(({ lit }) => lit(MAX_EXAMINED))
+        .as('open'),
+    )
+    .select(['open.tenant_id', 'open.agent_id'])
+    .distinct()
+    .orderBy('open.tenant_id')
+    .orderBy('open.agent_id')
+    .limit(({ lit }) => lit(MAX_AGENTS)),
+);
+
+type TenantAgent = { readonly tenant_id: string; readonly agent_id: string };
+
+/** Does the same as `openAgents` for the deliveries of all tenants. */
+export const openAgentsOfAllTenants = async (reads: Pick<Reads, 'rows'>): Promise<readonly TenantAgent[]> =>
+  (await reads.rows(openAgentsOfAll, {})).flatMap(({ tenant_id, agent_id }) => (tenant_id && agent_id ? [{ tenant_id, agent_id }] : []));

@@ -43,6 +43,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/billing/costs',
   'GET    /tenant/{tenant_id}/changes',
   'GET    /tenant/{tenant_id}/cron-occurrences',
+  'GET    /tenant/{tenant_id}/deliveries/held',
   'GET    /tenant/{tenant_id}/deliveries/problems',
   'GET    /tenant/{tenant_id}/deliveries/summary',
   'GET    /tenant/{tenant_id}/diff',

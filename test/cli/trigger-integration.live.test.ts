@@ -38,6 +38,18 @@ test('annals trigger provider.event --integration sends a sample through the pla
   );
 });
 
+test('annals trigger says which rule blocks or holds the sample, and until when', async () => {
+  const hook = await create('webhook-integrations', { provider: 'github', agent_id, label: 'Rules' });
+  const rulesAre = async (...rules: Json[]) =>
+    assert.is((await p.send('PUT', `${p.tenant}/webhook-integrations/${hook}/guardrails`, { body: rules })).status, 200);
+  const printed = async () => (await trigger(['github.push', '--integration', hook])).output.replace(/c[a-z0-9]{24}/, '<id>');
+  await rulesAre({ name: 'no-push', kind: 'event_filter', options: { deny: ['push'] }, action: 'block' });
+  assert.match(await printed(), /^blocked <id>: event filter, rule no-push: .+\n$/);
+  await rulesAre({ name: 'busy', kind: 'rate', options: { max: 1, per_seconds: 86_400 }, action: 'hold' });
+  assert.is(await printed(), 'accepted <id>\n');
+  assert.match(await printed(), /^held <id>: rule busy: the limit of 1 in 86400 s is reached, until \d{4}-\S+Z\n$/);
+});
+
 test('an unknown provider or event, or an integration of another provider, is a usage error that names what is known', async () => {
   const refused = async (words: readonly string[], message: RegExp) => {
     const { code, output } = await trigger([...words, '--integration', integration]);

@@ -173,13 +173,20 @@ test('a held delivery says on its page and in the list why it waits, and can be 
   const held = await idOf('held', 96);
   await p.waitForProjections();
   const shown = await p.open(`${p.base}/deliveries/${held}`);
-  assert.match(shown.text, /<dt>Held because of<\/dt><dd><span>rate</);
+  const why = 'rule busy: the limit of 1 in 86400 s is reached';
+  assert.match(shown.text, new RegExp(`<dt>Held because of</dt><dd><span>${why}, until \\d`));
   assert.match(shown.text, /data-state="held"/);
   assert.ok(linkIn(shown.text, 'releaseDelivery'));
   assert.not.match(shown.text, /data-form="redeliverDelivery"/);
   const list = await p.open(`${p.base}/deliveries?status=held`);
   assert.match(list.text, new RegExp(`data-id="${held}"`));
   assert.not.match(list.text, /that match/);
+  const answer = await p.send('POST', `${p.tenant}/deliveries/${held}/release`, { body: { reason: 'It is urgent' } });
+  assert.is(answer.status, 202, answer.text);
+  await p.waitForProjections();
+  const released = await p.open(`${p.base}/deliveries/${held}`);
+  assert.match(released.text, new RegExp(`<dt>Was held because of</dt><dd>${why}<`));
+  assert.match(released.text, new RegExp(`Held</strong>[\\s\\S]*Reason: ${why}[\\s\\S]*Released</strong>`));
 });
 
 test.run();

@@ -18,6 +18,9 @@ type Report = z.output<typeof HealthReport>;
 const NO_SERVICES = { annalsData: '', eventstoreUrl: 'esdb://external', natsUrl: 'nats://127.0.0.1:1' };
 const EMPTY_SPOOL = { canTake: true, rows: 0, parked: 0, oldestAt: null } as ReturnType<HealthParts['spool']>;
 
+const NOTHING = { count: 0, until: null };
+const NONE_HELD = { budget: NOTHING, rate: NOTHING, hours: NOTHING };
+
 /**
  * Returns the parts of a process with an in-memory log and a database, but without a broker. `databaseUrl` selects
  * another database.
@@ -38,6 +41,7 @@ const partsOf = async (databaseUrl?: string): Promise<HealthParts> => {
     spool: () => EMPTY_SPOOL,
     isFailing: () => false,
     faults: () => [],
+    readHeld: async () => NONE_HELD,
   };
 };
 
@@ -53,6 +57,7 @@ test('the health report names each part with its state and with what to do, and 
     worker: 'down',
     projections: 'degraded',
     relay: 'down',
+    'held deliveries': 'ok',
     spool: 'ok',
     disk: 'ok',
   });
@@ -89,6 +94,21 @@ test('the health report includes a failing recording of deliveries, refused deli
   const statuses = statusesOf(report);
   assert.equal([statuses['event store'], statuses.spool, statuses.service], ['down', 'down', 'degraded']);
   assert.match(report.parts[0]!.detail, 'data keys (of 1 tenant)');
+});
+
+test('the health report says how many deliveries are held, because of what, and until when', async () => {
+  const until = '2026-03-02T11:00:00.000Z';
+  const readHeld = async () => ({ budget: { count: 2, until }, rate: { count: 1, until: null }, hours: NOTHING });
+  const report = await createHealthReport({ ...(await partsOf()), readHeld })();
+  const { status, detail, figures } = report.parts.find(({ name }) => name === 'held deliveries')!;
+  assert.equal(
+    [status, detail, figures],
+    [
+      'ok',
+      `3 deliveries are held: 2 because the hourly budget of the agent is used up until ${until}; 1 because of rates`,
+      { held_by_budget: 2, held_by_rate: 1, held_by_hours: 0 },
+    ],
+  );
 });
 
 test('only a super-admin can read the health of the platform', async () => {

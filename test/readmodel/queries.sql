@@ -3578,6 +3578,161 @@ order by
 limit
   1;
 
+-- heldByRules: of a tenant
+select
+  "delivery"."agent_id",
+  "delivery"."held_reason" as "reason",
+  "delivery"."held_rule" as "rule",
+  "delivery"."held_note" as "note",
+  count(*) as "count",
+  min("delivery"."held_until") as "until",
+  min("delivery"."received_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at,
+        delivery.id
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."held_at" is not null
+group by
+  "delivery"."agent_id",
+  "delivery"."held_reason",
+  "delivery"."held_rule",
+  "delivery"."held_note"
+order by
+  "since",
+  "example_id"
+limit
+  200;
+
+-- heldByRules: of some agents
+select
+  "delivery"."agent_id",
+  "delivery"."held_reason" as "reason",
+  "delivery"."held_rule" as "rule",
+  "delivery"."held_note" as "note",
+  count(*) as "count",
+  min("delivery"."held_until") as "until",
+  min("delivery"."received_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at,
+        delivery.id
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = any ($2)
+  and "delivery"."agent_id" = $3
+  and "delivery"."held_at" is not null
+group by
+  "delivery"."agent_id",
+  "delivery"."held_reason",
+  "delivery"."held_rule",
+  "delivery"."held_note"
+order by
+  "since",
+  "example_id"
+limit
+  200;
+
+-- heldBySpentBudgets: of a tenant
+select
+  "delivery"."agent_id",
+  "delivery"."message_agent_id",
+  count(*) as "count",
+  min("delivery"."received_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at,
+        delivery.id
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."unsettled" <= (
+    select
+      "publication"."place"
+    from
+      "deliveries"."publications" as "publication"
+    order by
+      "publication"."recorded" desc
+    limit
+      1
+  )
+  and not (
+    coalesce(delivery.retry_at <= $2::timestamptz, true)
+    and exists (
+      select
+      from
+        unnest($3::text[], $4::text[]) as working (agent_id, before)
+      where
+        working.agent_id = delivery.message_agent_id
+        and delivery.unsettled < working.before
+    )
+  )
+  and delivery.message_agent_id = any ($5::text[])
+group by
+  "delivery"."agent_id",
+  "delivery"."message_agent_id"
+order by
+  "since",
+  "example_id"
+limit
+  200;
+
+-- heldByRulesOfAllTenants: call
+select
+  "delivery"."held_reason" as "reason",
+  "delivery"."held_rule" as "rule",
+  count(*) as "count",
+  min("delivery"."held_until") as "until"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."held_at" is not null
+group by
+  "delivery"."held_reason",
+  "delivery"."held_rule";
+
+-- openAgentsOfAllTenants: call
+select distinct
+  "open"."tenant_id",
+  "open"."agent_id"
+from
+  (
+    select
+      "delivery"."tenant_id",
+      "delivery"."message_agent_id" as "agent_id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."unsettled" is not null
+    order by
+      "delivery"."unsettled"
+    limit
+      20000
+  ) as "open"
+order by
+  "open"."tenant_id",
+  "open"."agent_id"
+limit
+  100;
+
 -- openMessages: of some deliveries
 select
   "delivery"."id",

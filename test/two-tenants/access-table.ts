@@ -123,6 +123,7 @@ GET    /tenant/{tenant_id}/jobs/{id}                                    tenant:i
 POST   /tenant/{tenant_id}/jobs/{id}/cancel                             tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries                                   tenant:read
 GET    /tenant/{tenant_id}/deliveries/summary                           tenant:read
+GET    /tenant/{tenant_id}/deliveries/held                              tenant:read
 GET    /tenant/{tenant_id}/deliveries/problems                          tenant:integrations:read
 POST   /tenant/{tenant_id}/deliveries/replay                            tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery

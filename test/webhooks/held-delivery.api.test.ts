@@ -39,6 +39,7 @@ const update = async (method: string, path: string, body: unknown): Promise<void
 };
 
 const RATE = { name: 'busy', kind: 'rate', options: { max: 2, per_seconds: 60 }, action: 'hold' };
+const BUSY = { rule: 'busy', note: 'the limit of 2 in 60 s is reached' };
 const KEYS = { name: 'keys', kind: 'pattern', options: { pattern: 'AKIA[0-9A-Z]{16}' }, action: 'redact' };
 
 /** Connects an integration that hands on two deliveries per minute, and holds the others. */
@@ -78,7 +79,7 @@ test('beyond a rate that holds, deliveries wait redacted, and go on at this rate
     ids.push(await deliver(hook, minute(0, second), `{"n":${second},"key":"AKIA0123456789ABCDEF"}`));
   assert.equal(await statusesOf(ids), ['waiting', 'waiting', 'held', 'held', 'held']);
   const third = await shown(ids[2]!);
-  assert.equal(third.held, { reason: 'rate', until: null, since: minute(0, 2) });
+  assert.equal(third.held, { reason: 'rate', ...BUSY, until: minute(1, 0), since: minute(0, 2) });
   assert.equal([third.outcome, third.reason, third.payload], ['accepted', null, { n: 2, key: '[redacted:keys]' }]);
   const [event] = p.eventsOf('WebhookHeld');
   assert.equal([factsOf(event!).reason, factsOf(event!).guardrails.at(-1)!.verdict], ['rate', 'hold']);
@@ -96,6 +97,7 @@ test('beyond a rate that holds, deliveries wait redacted, and go on at this rate
   assert.equal([released.status, released.held, released.redactions], ['waiting', null, 1]);
   const { actor, reason } = released.released as Json;
   assert.equal([actor, reason], [{ kind: 'system', id: 'guardrails' }, null]);
+  assert.equal((released.released as Json).from, { outcome: 'held', reason: 'rate', ...BUSY, since: minute(0, 2) });
   await deliver(hook, minute(9));
   const length = p.log.events.length;
   await runAt(minute(9, 30));
@@ -153,17 +155,20 @@ test('a held delivery waits while its agent is inactive or its integration pause
   await runAt(new Date(Date.parse(minute(50, 2)) + 7 * 86_400_000 + 1).toISOString());
   const dead = await shown(held);
   assert.equal([dead.status, dead.outcome, dead.reason, dead.held], ['dead', 'dead', 'held_too_long', null]);
+  const from = { outcome: 'held', reason: 'rate', ...BUSY, since: minute(50, 2) };
+  assert.equal(dead.expired, { at: new Date(p.clock.now()).toISOString(), from });
   const again = await p.send('POST', `${p.tenant}/deliveries/${held}/redeliver`, { body: {} });
   assert.equal([again.status, /held too long \(rate\): .* release it/.test(again.text)], [409, true]);
-  const { from, to } = { from: minute(0), to: new Date(p.clock.now()).toISOString() };
+  const period = { from: minute(0), to: new Date(p.clock.now()).toISOString() };
   for (const path of ['deliveries/replay', `webhook-integrations/${hook}/replay`]) {
     const body = path.startsWith('deliveries') ? { integration_id: hook } : {};
-    const dry = await p.send('POST', `${p.tenant}/${path}`, { body: { ...body, from, to, dry_run: true } });
+    const dry = await p.send('POST', `${p.tenant}/${path}`, { body: { ...body, ...period, dry_run: true } });
     assert.equal([dry.status, (dry.body as Json).total], [202, 2], `${path} ${dry.text}`);
   }
   await update('PATCH', `webhook-integrations/${hook}`, { is_paused: false });
   assert.is((await p.send('POST', `${p.tenant}/deliveries/${held}/release`, { body: { reason: 'Late' } })).status, 202);
   assert.equal(sentOf([held]), [held]);
+  assert.equal(((await shown(held)).released as Json).from, from);
 });
 
 test('a held delivery that cannot be read stays held, and stops no other source and no later one of its own', async () => {
@@ -254,7 +259,7 @@ test('only a rule that counts can hold, and a list shows what is held', async ()
     listed.map(({ id, status }) => [id, status]),
     [[ids[2], 'held']],
   );
-  assert.equal(listed[0]!.held, { reason: 'rate', until: null, since: minute(80, 2) });
+  assert.equal(listed[0]!.held, { reason: 'rate', ...BUSY, until: minute(81, 0), since: minute(80, 2) });
 });
 
 afterLastTest(async () => {

@@ -1,12 +1,14 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
+import { askHeld } from '../held-groups.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
+import { heldText } from '../parts/held-text.ts';
 import { icon } from '../parts/icon.ts';
 import { usd } from '../parts/money.ts';
 import { sumOf } from '../parts/outcome-counts.ts';
@@ -21,6 +23,7 @@ const { a, div, p, span, tr, td } = tags;
 
 type Agent = ReplyOf<Rows['listAgents']>[number];
 type Presence = ReplyOf<Rows['listRunners']>[number];
+type Held = ReplyOf<Rows['listHeldDeliveries']>;
 
 const PASSED = ['q', 'is_active', 'kind', 'favorite', 'cursor'] as const;
 
@@ -51,12 +54,24 @@ type Activity = {
   readonly presence?: Presence | undefined;
   readonly deliveries?: number | undefined;
   readonly cost_usd?: number | undefined;
+  readonly held?: Held | undefined;
 };
 
 const runnerOf = ({ presence }: Activity): Child => {
   if (!presence) return span({ class: 'quiet' }, '—');
   if (presence.connected_since) return badge('connected');
   return presence.last_seen_at ? span({ class: 'quiet' }, 'seen ', ago(presence.last_seen_at)) : span({ class: 'quiet' }, 'never');
+};
+
+const heldOf = ({ held = [] }: Activity, href: string): Child => {
+  const [first] = held;
+  if (!first) return null;
+  const count = held.reduce((sum, group) => sum + group.count, 0);
+  return div(
+    { class: 'above' },
+    a({ href, 'data-held': count }, badge('held', `${countText(count)} held`)),
+    div({ class: 'quiet' }, heldText(first)),
+  );
 };
 
 const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
@@ -71,7 +86,11 @@ const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
       div({ class: 'quiet clip' }, description ?? slug),
     ),
     td({ class: 'state-cell' }, badge(is_active ? 'active' : 'inactive')),
-    td({ 'data-runner': presence?.connected_since ? 'connected' : '' }, runnerOf(activity)),
+    td(
+      { 'data-runner': presence?.connected_since ? 'connected' : '' },
+      runnerOf(activity),
+      heldOf(activity, at(`/deliveries?${new URLSearchParams({ status: 'held', agent_id: id })}`)),
+    ),
     td({ class: 'wide-only' }, kind),
     td(
       { class: 'number wide-only' },
@@ -144,14 +163,17 @@ type Lists = {
   readonly runners: Answer<readonly Presence[]> | null;
   readonly deliveries: Answer<ReplyOf<Rows['summarizeDeliveries']>> | null;
   readonly costs: Answer<ReplyOf<Rows['readCostBreakdown']>> | null;
+  readonly held: Answer<Held> | null;
 };
 
 /** Returns a function that looks up the activity of an agent in the answers. */
-const activities = ({ runners, deliveries, costs }: Lists): ((agent_id: string) => Activity) => {
+const activities = ({ runners, deliveries, costs, held }: Lists): ((agent_id: string) => Activity) => {
   const presences = new Map((runners?.ok ? runners.value : []).map((one) => [one.agent_id, one]));
   const counts = deliveries?.ok ? new Map(deliveries.value.groups.map(({ key, outcomes }) => [key, sumOf(outcomes)])) : null;
   const spent = costs?.ok ? new Map(costs.value.groups.map(({ key, cost_usd }) => [key, cost_usd])) : null;
+  const groups = Map.groupBy(held?.ok ? held.value : [], ({ agent_id }) => agent_id);
   return (agent_id) => ({
+    held: groups.get(agent_id),
     presence: presences.get(agent_id),
     deliveries: counts ? (counts.get(agent_id) ?? 0) : undefined,
     cost_usd: spent ? (spent.get(agent_id) ?? 0) : undefined,
@@ -186,6 +208,7 @@ export const agentListPage = page({
       agents,
       favorites,
       runners,
+      held: askHeld(visit),
       deliveries: visit.asOf ? NOT_ASKED : ask(rows.summarizeDeliveries, { ...tenant, from: dayAgo(), group_by: 'agent_id' }),
       costs:
         may('tenant:billing:read') && !visit.asOf ? ask(rows.readCostBreakdown, { ...tenant, ...today(), group_by: 'agent' }) : NOT_ASKED,
@@ -193,7 +216,7 @@ export const agentListPage = page({
   },
   title: () => 'Agents',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ agents, favorites, runners, deliveries, costs }, visit) => {
+  view: ({ agents, favorites, runners, held, deliveries, costs }, visit) => {
     const { cursor, ...filters } = passedQuery(visit);
     const { q = '', ...kept } = filters;
     const list = () => {
@@ -201,7 +224,7 @@ export const agentListPage = page({
       const first = favorites?.ok ? favorites.value : [];
       const all = [...first, ...agents.value];
       if (all.length === 0) return nothing(visit, Object.keys(filters).length > 0);
-      const activityOf = activities({ runners, deliveries, costs });
+      const activityOf = activities({ runners, deliveries, costs, held });
       return tableOf(
         'Agents',
         COLUMNS,

@@ -3,6 +3,7 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { deletedAgent } from '../deleted-agent.ts';
+import { askHeld, heldCard } from '../held-groups.ts';
 import { openApprovals } from '../open-approvals.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -122,12 +123,13 @@ export const agentPage = page({
       catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
       presence: ask(rows.getRunnerPresence, path),
       approvals: ask(rows.listApprovals, { ...path, status: 'open', limit: RECENT }),
+      held: askHeld(visit, path.agent_id),
       deliveries: ask(rows.listTenantDeliveries, { ...path, limit: RECENT, preview: true }),
     };
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
   trail: agentTrail(null),
-  view: ({ agent, may, tenant, models, catalogue, presence, approvals, deliveries }, visit) =>
+  view: ({ agent, may, tenant, models, catalogue, presence, approvals, held, deliveries }, visit) =>
     agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
       const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
       const links = externalLinks(linksOf(tenant), { id: value.id, tenant_id: visit.params.tenant_id! });
@@ -142,6 +144,7 @@ export const agentPage = page({
           div(
             { class: 'detail-main' },
             openApprovals(visit, approvals),
+            heldCard(visit, held),
             card(
               'Latest deliveries',
               recent,

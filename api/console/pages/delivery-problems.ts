@@ -1,6 +1,8 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
+import { askHeld, heldCard } from '../held-groups.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -73,12 +75,16 @@ export const deliveryProblemsPage = page({
   path: '/console/t/:tenant_id/deliveries/problems',
   permit: 'tenant:integrations:read',
   nav: 'Deliveries',
-  categories: ['acknowledgement', 'attemptreport', 'rejection'],
+  categories: ['acknowledgement', 'attemptreport', 'delivery', 'rejection'],
+  polls: true,
   asks: (visit) => {
     const { ask, rows, params } = visit;
+    const held = askHeld(visit);
     return {
       problems: ask(rows.listDeliveryProblems, { tenant_id: params.tenant_id!, ...periodOf(visit) }),
       integrations: ask(rows.listWebhookIntegrations, { tenant_id: params.tenant_id!, limit: INTEGRATIONS }),
+      held,
+      heldNames: held.then((found) => (found?.ok && found.value.length > 0 ? agentNames(visit) : null)),
     };
   },
   title: () => 'Problems',
@@ -86,7 +92,7 @@ export const deliveryProblemsPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
   ],
-  view: ({ problems, integrations }, visit) => {
+  view: ({ problems, integrations, held, heldNames }, visit) => {
     const labels = new Map(integrations.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
     const isFiltered = Object.keys(periodOf(visit)).length > 0;
     const columns = ['Reason', 'State', 'Count', 'First', 'Last', 'Example', 'Action', 'Fingerprint'];
@@ -98,7 +104,8 @@ export const deliveryProblemsPage = page({
       Fingerprint: 'wide-only',
     };
     return [
-      heading('Problems', 'Deliveries that were rejected or given up, in groups with the same reason.'),
+      heading('Problems', 'Deliveries that are held, and those that were rejected or given up, in groups with the same reason.'),
+      heldCard(visit, held, { agents: namesIn(heldNames) }),
       div({ class: 'toolbar' }, filterForm(visit.path, PERIOD, periodOf(visit))),
       panel(problems, (found) =>
         found.length === 0

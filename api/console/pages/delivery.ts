@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { whyWords } from '../../webhooks/held-words.ts';
 import { actionButton, formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
@@ -119,11 +120,18 @@ const factsOf = (delivery: Detail, { links, integration, session }: Beside, { pa
       : null,
     Cost: session === null ? null : costText(session),
     'Held because of': delivery.held && heldText(delivery.held),
+    ...stopFacts(delivery),
     Released: releasedText(delivery),
     Redeliveries: delivery.outcome === 'rejected' ? null : redeliveriesText(delivery),
     Published: delivery.published_at ? exact(delivery.published_at) : null,
     Acknowledged: delivery.acknowledged_at ? exact(delivery.acknowledged_at) : null,
   });
+};
+
+/** Says why a delivery that was released or given up was blocked or held before. */
+const stopFacts = ({ released, expired }: Detail): Readonly<Record<string, Child>> => {
+  const from = released?.from ?? expired?.from;
+  return from ? { [`Was ${from.outcome} because of`]: whyWords(from) } : {};
 };
 
 const isHeldTooLong = ({ outcome, reason }: Detail): boolean => outcome === 'dead' && reason === 'held_too_long';

@@ -1,3 +1,5 @@
+import { askHeld, heldCard } from '../held-groups.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { openApprovals } from '../open-approvals.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -29,17 +31,23 @@ export const overviewPage = page({
   permit: 'tenant:read',
   nav: 'Overview',
   categories: ['delivery', 'agent', 'session'],
-  asks: ({ ask, rows, params, may }) => {
+  polls: true,
+  asks: (visit) => {
+    const { ask, rows, params, may } = visit;
+    const held = askHeld(visit);
     const tenant_id = params.tenant_id!;
     return {
       deliveries: ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT, preview: true }),
       agents: ask(rows.listAgents, { tenant_id, limit: RECENT }),
       approvals: ask(rows.listApprovals, { tenant_id, status: 'open', limit: RECENT }),
+      held,
+      // Only names that are needed are read: usually, nothing is held.
+      heldNames: held.then((found) => (found?.ok && found.value.length > 0 ? agentNames(visit) : null)),
       ...(may('tenant:audit:read') ? { audit: ask(rows.listAuditLogs, { tenant_id, limit: RECENT }) } : {}),
     };
   },
   title: (_, visit) => nameOf(visit),
-  view: ({ deliveries, agents, approvals, audit }, visit) => {
+  view: ({ deliveries, agents, approvals, held, heldNames, audit }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
     return [
@@ -48,6 +56,7 @@ export const overviewPage = page({
         visit.tenant ? `You are ${visit.tenant.role} of this tenant.` : 'You read this tenant as a super-admin. Each read is recorded.',
       ),
       openApprovals(visit, approvals),
+      heldCard(visit, held, { agents: namesIn(heldNames), limit: RECENT }),
       titled(
         'Latest deliveries',
         at('/deliveries'),

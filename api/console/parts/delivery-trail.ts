@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { whyWords } from '../../webhooks/held-words.ts';
 import { counted } from './count-text.ts';
 import { attemptText } from './failure-text.ts';
 import { heldText } from './held-text.ts';
@@ -79,6 +80,18 @@ const verdictSteps = ({ guardrails, redactions, outcome, reason, released }: Det
     : []),
 ];
 
+/** Returns that a delivery which was released or given up was blocked or held before, and why. */
+const stopSteps = ({ released, expired }: Detail): readonly TrailStep[] => {
+  const from = released?.from ?? expired?.from;
+  if (!from) return [];
+  const [icon, title] = from.outcome === 'held' ? (['circle-pause', 'Held'] as const) : (['ban', 'Blocked'] as const);
+  return [{ icon, tone: 'warn', title, detail: `Reason: ${whyWords(from)}`, at: from.since }];
+};
+
+/** Returns that a delivery was given up because it was held too long. It belongs to no message. */
+const endSteps = ({ expired }: Detail): readonly MessageStep[] =>
+  expired ? [{ icon: 'skull', tone: 'dead', title: 'Given up, because it was held too long', at: expired.at, message: '' }] : [];
+
 /** Says who caused an event. Of a delivery itself, this is its integration, which the page names elsewhere. */
 const actorText = ({ actor: { kind, id } }: Event, integration_id: string): string => {
   if (kind !== 'system') return kind === 'agent' ? ' by an agent' : ` by a ${kind}`;
@@ -154,7 +167,8 @@ export const stepsOf = (delivery: Detail, sessionText: (id: string) => Child): r
     received,
     signatureStep(delivery),
     ...verdictSteps(delivery),
-    ...insertInOrder(events, runnerSteps(delivery)),
+    ...stopSteps(delivery),
+    ...insertInOrder(events, [...endSteps(delivery), ...runnerSteps(delivery)]),
     ...waitStep(delivery),
   ];
 };

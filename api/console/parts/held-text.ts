@@ -1,13 +1,17 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { whyWords } from '../../webhooks/held-words.ts';
 import { type Child, tags } from './tags.ts';
 import { zoned } from './time.ts';
 
 const { span } = tags;
 
-type Held = NonNullable<ReplyOf<Rows['getDelivery']>['held']>;
+type Held = Pick<NonNullable<ReplyOf<Rows['getDelivery']>['held']>, 'reason' | 'rule' | 'note' | 'until'>;
 
-const REASONS: Readonly<Record<string, string>> = { budget: 'the hourly budget is used up', earlier_held: 'earlier deliveries wait' };
-
-export const heldText = ({ reason, until }: Held): Child =>
-  span(null, REASONS[reason] ?? reason.replaceAll('_', ' '), until === null ? null : [' until ', zoned(until, 'minute')]);
+/** Says why something waits, by which rule, and until when. A time that is over is left out: something else holds it now. */
+export const heldText = (held: Held): Child =>
+  span(
+    null,
+    whyWords(held),
+    held.until === null || Date.parse(held.until) <= Date.now() ? null : [', until ', zoned(held.until, 'minute')],
+  );

@@ -1,0 +1,53 @@
+import type { Rows } from '../areas.ts';
+import type { Answer, ReplyOf } from '../http/ask.ts';
+import { badge } from './parts/badge.ts';
+import { counted } from './parts/count-text.ts';
+import { card } from './parts/facts.ts';
+import { heldText } from './parts/held-text.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { ago } from './parts/time.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { a, div, li, span, strong, ul } = tags;
+
+type Groups = ReplyOf<Rows['listHeldDeliveries']>;
+
+const MAX_LINES = 20;
+
+/** What a card about held deliveries needs besides them. `agents`: their names; absent on the page of the agent. */
+type Shown = { readonly agents?: ReadonlyMap<string, string>; readonly limit?: number };
+
+const lineOf = ({ params }: Visit, group: Groups[number], agents: Shown['agents']) => {
+  const { agent_id, count, since } = group;
+  const query = new URLSearchParams({ status: 'held', agent_id });
+  return li(
+    { 'data-kind': 'held-deliveries', 'data-id': `${agent_id} ${group.reason}`, 'data-count': count },
+    badge('held', counted(count, 'delivery')),
+    div(
+      { class: 'grow' },
+      a(
+        { class: 'row-link', href: `${tenantPath(params.tenant_id!, '/deliveries')}?${query}` },
+        strong(null, agents ? (agents.get(agent_id) ?? 'An agent') : 'Held'),
+      ),
+      div({ class: 'quiet' }, heldText(group)),
+    ),
+    span({ class: 'quiet' }, 'since ', ago(since)),
+  );
+};
+
+/** Reads which deliveries are held; null on a page of the past, because budgets and rules act in the present. */
+export const askHeld = ({ ask, rows, params, asOf }: Visit, agent_id?: string): Promise<Answer<Groups> | null> =>
+  asOf === null
+    ? ask(rows.listHeldDeliveries, { tenant_id: params.tenant_id!, ...(agent_id !== undefined && { agent_id }) })
+    : Promise.resolve(null);
+
+/** Renders which deliveries are held, why, and until when. Null if none is, or if this cannot be read. */
+export const heldCard = (visit: Visit, held: Answer<Groups> | null, { agents, limit = MAX_LINES }: Shown = {}): Child => {
+  if (!held?.ok || held.value.length === 0) return null;
+  const others = held.value.slice(limit).reduce((sum, { count }) => sum + count, 0);
+  return card(
+    'Held deliveries',
+    ul({ class: 'lines' }, ...held.value.slice(0, limit).map((group) => lineOf(visit, group, agents))),
+    others === 0 ? null : div({ class: 'quiet' }, `And ${counted(others, 'other delivery')}.`),
+  );
+};
