@@ -151,7 +151,8 @@ export const work = async (config: Config): Promise<Closable> => {
   const timedParts = { log, databaseUrl: config.databaseUrl!, sessions, logger };
   const followerParts = { log, logger, positions: followerPositions(log, sessions) };
   const windowTable = openWindowTable(config.databaseUrl!, logger);
-  const releases = createReleaseServices({ log, logger, openVault: vault.open, windows: createSlidingWindows(windowTable) });
+  const windows = createSlidingWindows(windowTable);
+  const releases = createReleaseServices({ log, logger, openVault: vault.open, windows });
   const timed = [
     ...[startTenantCloser, startSessionExpirer, startScheduler].map((start) => start(timedParts)),
     startDeliveryReplayer({ ...timedParts, releases: releases.ports }),
@@ -174,7 +175,7 @@ export const work = async (config: Config): Promise<Closable> => {
   ];
   if (config.mailDomain !== undefined) {
     const services = () => openContentServices(config, vault);
-    timed.push(startMailDeliverer({ ...timedParts, domain: config.mailDomain, smtpUrl: config.smtpUrl, services }));
+    timed.push(startMailDeliverer({ ...timedParts, domain: config.mailDomain, smtpUrl: config.smtpUrl, services, windows }));
   }
   const eraser = startTenantEraser({
     ...timedParts,

@@ -12,7 +12,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { mailIntake } from '../mail/mail-intake.ts';
 import { createSmtpClient } from '../mail/smtp-client.ts';
-import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import type { SlidingWindows } from '../ratelimit/sliding-windows.ts';
 import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { guardrailPort } from '../webhooks/guardrail-port.ts';
@@ -34,6 +34,8 @@ export type MailDelivererParts = TimedReactorParts & {
   readonly domain: string;
   readonly smtpUrl: string | undefined;
   readonly services: () => Promise<MailServices>;
+  /** The windows in which deliveries are counted, of webhooks as well as of mail. */
+  readonly windows: SlidingWindows;
 };
 
 const NOT_CONFIGURED = 'not_configured';
@@ -45,13 +47,14 @@ export const mailContext = (ctx: ReactorCtx, vault: Pick<Vault, 'open' | 'unique
 });
 
 /** Opens what is needed to deliver mail, except the read models. */
-const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts, reads: Pick<Reads, 'rows'>) => {
+const openDelivery = async (parts: MailDelivererParts, reads: Pick<Reads, 'rows'>) => {
+  const { log, domain, smtpUrl, services, windows, logger, now = Date.now } = parts;
   const { vault, blobs } = await services();
   const ctx = reactorContext(log, { actor: ACTOR, now });
   // A subscription keeps the rules of tenants in this cache up to date. So they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();
-  const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows(), hasHeld: hasHeldOver(reads) });
+  const guardrails = guardrailPort({ cache: rules, logger, windows, hasHeld: hasHeldOver(reads) });
   const intake = mailIntake(log, vault, { guardrails, actor: ACTOR });
   const smtp = smtpUrl === undefined ? null : createSmtpClient(smtpUrl, blobs);
   const deliveryOf = (reads: Pick<Reads, 'rows'>): MailDelivery => ({
