@@ -1,11 +1,10 @@
 import type { Context } from 'hono';
-import { z } from 'zod';
 import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import { type BodyChunks, missingPayload, payloadText, type ReadDelivery, unreadableBody } from '../../commands/webhooks/delivery.ts';
 import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
 import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
 import { Timestamp } from '../../domain/fields.ts';
-import { idOf, isId25 } from '../../domain/id.ts';
+import { isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
@@ -29,6 +28,7 @@ import { checkReader, deliveryListOperationsOf, integrationOf, PERMISSION_NOTE }
 import type { DeliveryStates } from './delivery-states.ts';
 import { deliverySummaryOperationsOf } from './delivery-summary-operations.ts';
 import { refuseRejected } from './refuse-rejected.ts';
+import { SentMessage } from './sent-message.ts';
 
 export const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
@@ -66,17 +66,9 @@ const deliveryDetail = async (ctx: Ctx, id: string, { readDelivery, states }: De
   return { doc: `${shown.slice(0, -1)},"payload":${payload}}`, revision: found.revision };
 };
 
-const Redelivery = z
-  .object({
-    id: idOf('delivery'),
-    message_id: z.uuid().meta({
-      description: 'The id of the new message, which the runner gets as `id` (ANNALS_EVENT_ID)',
-      examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'],
-    }),
-    agent_id: idOf('agent', 'The agent that gets the delivery'),
-    requeued_at: Timestamp.meta({ description: 'When the redelivery was requested' }),
-  })
-  .meta({ id: 'Redelivery' });
+const Redelivery = SentMessage.extend({
+  requeued_at: Timestamp.meta({ description: 'When the redelivery was requested' }),
+}).meta({ id: 'Redelivery' });
 
 /**
  * Creates the operations that list and show deliveries. `readDelivery` reads the body of a delivery from the log,

@@ -1,28 +1,20 @@
 import { z } from 'zod';
 import { Release, type ReleasePorts, releaseDelivery } from '../../commands/webhooks/release.ts';
 import { Timestamp } from '../../domain/fields.ts';
-import { idOf } from '../../domain/id.ts';
 import { operation } from '../http/operation.ts';
 import { DELIVERY } from './delivery.ts';
 import { refuseRejected } from './refuse-rejected.ts';
+import { SentMessage } from './sent-message.ts';
 
-const ReleasedDelivery = z
-  .object({
-    id: idOf('delivery'),
-    message_id: z.uuid().meta({
-      description: 'The id of the message, which the runner gets as `id` (ANNALS_EVENT_ID)',
-      examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'],
-    }),
-    agent_id: idOf('agent', 'The agent that gets the delivery'),
-    released_at: Timestamp.meta({ description: 'When it was released' }),
-    released_by: z
-      .object({
-        kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, or the platform' }),
-        id: z.string().meta({ description: 'The id of the user, or the part of the platform', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
-      })
-      .meta({ description: 'Who released it' }),
-  })
-  .meta({ id: 'ReleasedDelivery' });
+const ReleasedDelivery = SentMessage.extend({
+  released_at: Timestamp.meta({ description: 'When it was released' }),
+  released_by: z
+    .object({
+      kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, or the platform' }),
+      id: z.string().meta({ description: 'The id of the user, or the part of the platform', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+    })
+    .meta({ description: 'Who released it' }),
+}).meta({ id: 'ReleasedDelivery' });
 
 export const releaseOperationOf = (ports: ReleasePorts) => ({
   releaseDelivery: operation({

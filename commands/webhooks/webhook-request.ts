@@ -8,8 +8,8 @@ import type { MatchedSecret } from '../../domain/webhooks/signature.ts';
 
 /**
  * An HTTP request of a provider. The body contains the bytes as they were received or, if they were packed or not in
- * UTF-8, what they contain. `unpack` is present only if the request has a Content-Encoding, and returns the body without its
- * codings; if the signature is not verified yet, only if the result is small.
+ * UTF-8, what they contain. `unpack` is present only if the request has a Content-Encoding, and returns the body without
+ * its codings; if the signature is not verified yet, only if the result is small.
  * @throws Refusal malformed, too_large, unavailable
  */
 export type WebhookRequest = SignedRequest & {

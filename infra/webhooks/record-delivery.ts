@@ -164,8 +164,8 @@ export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integrati
   streamName(category, integration.tenant_id, id);
 
 /**
- * Returns the refusal that tells the sender to repeat the delivery. Senders do not see the cause. The delay is random, so that not all senders do
- * this at the same time.
+ * Returns the refusal that tells the sender to repeat the delivery. Senders do not see the cause. The delay is random, so
+ * that not all senders do this at the same time.
  */
 export const retryLater = (cause?: unknown): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
