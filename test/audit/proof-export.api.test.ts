@@ -31,7 +31,7 @@ const get = async <T>(path: string): Promise<T> => {
 const agents: string[] = [];
 /** Creates agents at another time than the ones before, and signs a head over all entries. */
 const createAgents = async (count: number, day: string): Promise<void> => {
-  p.clock.now = () => Date.parse(`2026-11-${day}T12:00:00Z`);
+  p.clock.now = () => Date.parse(`2027-11-${day}T12:00:00Z`);
   for (let index = 0; index < count; index++) {
     const { status, body, text } = await p.send('POST', `${home.tenant}/agents`, {
       key: home.key,
@@ -76,13 +76,13 @@ test('every selection can be exported with proofs, and verifies with the same sc
   const [entry] = await get<Entry[]>('/audit-logs?action=agent.created&limit=1');
   const selections: Readonly<Record<string, Record<string, string>>> = {
     everything: {},
-    'a period': { from: '2026-11-28T00:00:00Z', to: '2026-11-29T00:00:00Z' },
+    'a period': { from: '2027-11-28T00:00:00Z', to: '2027-11-29T00:00:00Z' },
     'an action': { action: 'agent.created' },
     'a kind of action': { action: 'agent.*' },
     'an agent': { agent_id: agents[1]! },
     'a person': { user_id: entry!.user_id! },
     'a resource': { resource_type: 'agent', resource_id: agents[7]! },
-    'an action of an agent in a period': { action: 'agent.created', agent_id: agents[6]!, from: '2026-11-28T00:00:00Z' },
+    'an action of an agent in a period': { action: 'agent.created', agent_id: agents[6]!, from: '2027-11-28T00:00:00Z' },
   };
   for (const [what, filter] of Object.entries(selections)) {
     const listed = await get<Entry[]>(`/audit-logs?${new URLSearchParams({ ...filter, limit: '200' })}`);
@@ -99,7 +99,7 @@ test('every selection can be exported with proofs, and verifies with the same sc
 
 test('a selection is compared with the anchored heads and the known key', async () => {
   const heads = await get<{ key_id: string; size: number }[]>('/audit-logs/heads?sort=size');
-  const file = written(await exported({ from: '2026-11-28T00:00:00Z' }));
+  const file = written(await exported({ from: '2027-11-28T00:00:00Z' }));
   const anchors = written(heads.map((head) => JSON.stringify({ tenant_id: home.id, ...head })).join('\n'));
   assert.equal((await verifyAuditExport(file, { key: heads[0]!.key_id, anchors })).problems, []);
   assert.not((await verifyAuditExport(file, { key: 'another' })).ok);
@@ -108,7 +108,7 @@ test('a selection is compared with the anchored heads and the known key', async 
 });
 
 test('a selection in which an entry, a proof or a head was edited, removed, moved or repeated does not verify', async () => {
-  const contents = contentsOf(linesIn(written(await exported({ from: '2026-11-28T00:00:00Z', to: '2026-11-30T00:00:00Z' }))));
+  const contents = contentsOf(linesIn(written(await exported({ from: '2027-11-28T00:00:00Z', to: '2027-11-30T00:00:00Z' }))));
   const at = (kind: string, number: number): number => contents.flatMap((one, index) => (one.kind === kind ? [index] : []))[number]!;
   for (const kind of ['manifest', 'key', 'event', 'proof', 'head'] as const)
     for (const number of ['manifest', 'key'].includes(kind) ? [0] : [0, 1]) {
@@ -129,7 +129,7 @@ test('a selection in which an entry, a proof or a head was edited, removed, move
         assert.not.equal((await checkExport(readFileSync(file))).problems, [], `${kind} ${number} ${what}, in the browser`);
       }
     }
-  const period = contents[0]!.text.replace('2026-11-28T00', '2026-11-29T00');
+  const period = contents[0]!.text.replace('2027-11-28T00', '2027-11-29T00');
   assert.not((await verifyAuditExport(written(fileOf(contents.with(0, { kind: 'manifest', text: period }))))).ok, 'another period');
 });
 
