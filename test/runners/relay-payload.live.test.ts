@@ -61,7 +61,7 @@ const start = async (natsUrl: string) => {
   return { relay, close };
 };
 
-test('a message of a session contains its text whatever the limit of other bodies is, and fits into the required max_payload', () => {
+test('a message of a session always contains its text, and fits into the required max_payload', () => {
   const { payload } = outgoingMessage(longest, `https://${'a'.repeat(200)}`, 0);
   const { data } = JSON.parse(new TextDecoder().decode(payload)) as { data: { message: { content: string }; files: object[] } };
   assert.equal([data.message.content.length, data.files.length], [(MAX_SENT_BYTES - 2) / 2, 10]);
