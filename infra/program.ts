@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 
 /** The files with which processes and threads of the program start. Their base names differ. */
 export const ENTRY_POINTS = [
@@ -29,8 +29,11 @@ export const PROGRAM_ROOT = join(import.meta.dirname, '..');
 /** The name of an entry point in the bundle, without its extension. */
 export const bundledName = (entry: EntryPoint): string => basename(entry).replace(/\.\w+$/, '');
 
+/** Returns the path of a source file below `root`. The npm package has JavaScript in place of TypeScript. */
+export const sourceFile = (file: string, root = PROGRAM_ROOT): string => join(root, file.replace(/\.ts$/, extname(import.meta.filename)));
+
 /** Returns the path of an entry point below `root`: the bundled file if there is a bundle, otherwise the source. */
 export const entryPoint = (entry: EntryPoint, root = PROGRAM_ROOT): string => {
   const bundled = join(root, BUNDLE, `${bundledName(entry)}.js`);
-  return existsSync(bundled) ? bundled : join(root, entry);
+  return existsSync(bundled) ? bundled : sourceFile(entry, root);
 };

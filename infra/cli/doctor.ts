@@ -14,6 +14,7 @@ import { explainStoreFailure } from '../health/store-failure.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { printLine } from '../logging/print-line.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { START_COMMAND } from '../package-cache.ts';
 import { databaseCause } from '../postgres/database-cause.ts';
 import { clusterProblems } from '../processes/cluster-settings.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
@@ -38,7 +39,7 @@ const databaseAdvice = (error: unknown): string | null => databaseCause(error)?.
 const startAdvice = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): string =>
   eventstoreUrl && databaseUrl && natsUrl
     ? 'start annals serve and annals work'
-    : `read the logs in ${annalsData}/logs, or start the platform: npm start`;
+    : `read the logs in ${annalsData}/logs, or start the platform: ${START_COMMAND}`;
 
 const examineStore = async (config: Config, url: string): Promise<{ finding: Finding; expected: Check.Expected }> => {
   let expected: Check.Expected = { isKnown: false, platform: null };
@@ -125,7 +126,7 @@ const examineBackup = ({ eventstoreUrl, annalsData }: Config, isStarted: boolean
   );
 
 const beforeFirstStart = async (config: Config): Promise<Finding[]> => {
-  const missing = none(`there is no platform in ${config.annalsData} yet: npm start creates it`);
+  const missing = none(`there is no platform in ${config.annalsData} yet: ${START_COMMAND} creates it`);
   const parts = ['event store', 'Postgres', 'NATS', 'file store', ...PARTS_OF_DATABASE, 'backup'].map((part) => ({ part, ...missing }));
   return [...parts, ...(await examineMachine(config, null, { isKnown: true, platform: null }))];
 };

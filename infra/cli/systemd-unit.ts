@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import { PROGRAM_ROOT } from '../program.ts';
+import { sourceFile } from '../program.ts';
 
 export const SERVICES = ['start', 'serve', 'work'] as const;
 export type ServiceName = (typeof SERVICES)[number];
@@ -31,7 +31,7 @@ const argument = (text: string): string => quoted(text).replaceAll('$', '$$$$');
  * absolute path. Only the main process gets the stop signal, and stops its other processes in the right order.
  */
 export const systemdUnit = (service: ServiceName, dataDirectory: string): string => {
-  const main = join(PROGRAM_ROOT, 'infra/main.ts');
+  const main = sourceFile('infra/main.ts');
   return `[Unit]
 Description=${DESCRIPTIONS[service]}
 Wants=network-online.target

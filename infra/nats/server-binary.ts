@@ -1,6 +1,6 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { PROGRAM_ROOT } from '../program.ts';
+import { PACKAGE_CACHE } from '../package-cache.ts';
 import { runHelper } from '../supervision/helper-programs.ts';
 import { downloads, unpackServer } from './server-package.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from './server-version.ts';
@@ -31,8 +31,6 @@ const isWritable = (dir: string): boolean => {
     return false;
   }
 };
-
-const packageCache = join(PROGRAM_ROOT, 'node_modules/.cache/annals');
 
 /** Downloads nats-server and moves it to `cached`. @returns whether that succeeded and the version is usable */
 const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {
@@ -69,7 +67,7 @@ const reportOldServers = (report: (line: string) => void): void => {
  * @throws Error if none can be found or downloaded
  */
 export const natsBinary = async (ownDir: string, report: (line: string) => void = () => {}): Promise<string> => {
-  const caches = [packageCache, ownDir];
+  const caches = [PACKAGE_CACHE, ownDir];
   // A cached server needs no check, because its version was checked before it was cached.
   const alreadyCached = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
   const found = alreadyCached ?? (await firstUsable(installedBinaries()));

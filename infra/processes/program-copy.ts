@@ -107,12 +107,15 @@ export const copyProgram = (root: string, pid: number, complete = bundle): strin
 
 export type ProgramPlace = { readonly root: string; readonly node: string };
 
+/** The npm package has no lock file. It changes only if npm replaces it. */
+const isCheckout = existsSync(join(PROGRAM_ROOT, 'package-lock.json'));
+
 /**
  * Returns where this process is to run from: its copy of the program. In a checkout that cannot be written to, it is
  * the checkout: nobody can install or pull anything there as this user.
  */
 export const programPlace = (): ProgramPlace => {
-  if (isCopy(PROGRAM_ROOT)) return { root: PROGRAM_ROOT, node: process.execPath };
+  if (isCopy(PROGRAM_ROOT) || !isCheckout) return { root: PROGRAM_ROOT, node: process.execPath };
   try {
     const copy = copyProgram(PROGRAM_ROOT, process.pid);
     const node = join(copy, relative(PROGRAM_ROOT, process.execPath));

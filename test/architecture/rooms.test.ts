@@ -201,6 +201,7 @@ const MAY_PRINT = [
   // Passes standard error of a command on as the command has written it.
   'infra/runner/run-command.ts',
   'infra/runner/runner-client.ts',
+  'infra/annals.mjs',
   'infra/audit/verify-audit-export.mjs',
   'infra/cli/print-events.ts',
   'infra/cli/api/print-answer.ts',
