@@ -2,15 +2,22 @@ import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { publicIdOf } from '../domain/identity/api-key-format.ts';
-import { cleanPasted, hiddenCharacter } from '../domain/pasted-text.ts';
 import { BLOBS_URL_FORMS, parseBlobsUrl } from './blobs/blob-location.ts';
+import {
+  apiKey,
+  type CamelFields,
+  camelFields,
+  checkedText,
+  clientVariables,
+  type Environment,
+  parseVariables,
+  setVariables,
+  webUrl,
+} from './environment.ts';
 import { storeUrlProblem } from './eventstore/store-url.ts';
 import { listenUrl } from './listen-url.ts';
 import { natsUrlProblem } from './nats/nats-url.ts';
 import { databaseUrlProblem } from './postgres/database-url.ts';
-
-const checkedText = (message: string, isValid: (value: string) => boolean) => z.string().refine(isValid, message);
 
 /** A text that `problemOf` checks. It returns the end of the message, or null if the text is valid. */
 const explainedText = (problemOf: (value: string) => string | null) =>
@@ -25,24 +32,12 @@ const url = (...protocols: string[]) =>
     (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)),
   );
 
-/**
- * A base URL. It must have no query or fragment, because paths are appended to it. It must not contain a user name,
- * because HTTP clients do not send a user name that is part of a URL.
- */
-const webUrl = checkedText('must be a URL that begins with http:// or https://, without a user, query or fragment', (value) => {
-  if (!URL.canParse(value)) return false;
-  const { protocol, username, password, search, hash } = new URL(value);
-  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
-});
-
 /** A URL to which the platform posts. Its path and query may contain a secret. */
 const postUrl = checkedText('must be a URL that begins with http:// or https://, without a user or fragment', (value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, hash } = new URL(value);
   return /^https?:$/.test(protocol) && [username, password, hash].every((part) => part === '');
 });
-
-const apiKey = checkedText('must be an API key (ann_…) with correct check digits', (value) => publicIdOf(value) !== null);
 
 const list = (message: string, isValid: (item: string) => boolean) =>
   z
@@ -110,7 +105,6 @@ const variables = z.object({
   PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
   HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
   PUBLIC_URL: webUrl.optional(),
-  ANNALS_DATA: z.string().default('.annals'),
   ANNALS_ADMIN_KEY: apiKey.optional(),
   EVENTSTORE_URL: explainedText(storeUrlProblem).optional(),
   DATABASE_URL: explainedText(databaseUrlProblem).optional(),
@@ -150,8 +144,7 @@ const variables = z.object({
     .optional(),
   AUDIT_ANCHOR_URL: postUrl.optional(),
   EGRESS_ALLOW: list('must be hosts, host:port or CIDR ranges, separated by commas', isEgress),
-  ANNALS_URL: webUrl.optional(),
-  ANNALS_KEY: apiKey.optional(),
+  ...clientVariables,
 });
 
 /** The names of all variables that the platform reads. Angle brackets mark the part of a name that varies. */
@@ -162,9 +155,8 @@ export const variableNames: readonly string[] = [
   'GIT_TOKEN_<HOST>',
 ];
 
-type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
 type Variables = z.output<typeof variables>;
-type PlainConfig = { readonly [K in keyof Variables as Camel<K>]: Variables[K] };
+type PlainConfig = CamelFields<Variables>;
 
 export type OAuthClient = { readonly clientId: string; readonly clientSecret: string };
 
@@ -186,10 +178,6 @@ export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
    */
   readonly gitTokens: Readonly<Record<string, string>>;
 };
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-const camel = (name: string): string => name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 const oauthIn = (env: Record<string, string>): Config['oauth'] => {
   const names = Object.keys(env).flatMap((name) => /^OAUTH_([A-Z0-9_]+)_CLIENT_(?:ID|SECRET)$/.exec(name)?.[1] ?? []);
@@ -219,13 +207,6 @@ const gitTokensIn = (env: Record<string, string>): Config['gitTokens'] =>
     ),
   );
 
-const parse = (env: Record<string, string>): Variables => {
-  const { data, error } = variables.safeParse(env);
-  if (data) return data;
-  const [issue] = error.issues;
-  throw new Error(`${issue?.path.join('.')} ${issue?.message}`);
-};
-
 /** Whether an issuer is that of all tenants of Entra ID. The administrators of any of them could claim any address. */
 const isForAllTenants = (issuer: string): boolean =>
   /^https:\/\/login\.microsoftonline\.(?:com|us)\/(?:common|organizations|consumers)(?:\/|$)/i.test(issuer);
@@ -249,36 +230,19 @@ const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
   if (!MAIL_DOMAIN && (SMTP_URL || SMTP_LISTEN)) throw new Error('MAIL_DOMAIN is missing: SMTP_URL and SMTP_LISTEN need it');
 };
 
-/** Matches the names of variables with keys, secrets and tokens, which people copy from elsewhere. */
-const COPIED = /(?:_KEY|_SECRET|_TOKEN|_SEED|_CLIENT_ID)$|^GIT_TOKEN_/;
-
-/** Returns a variable without what copying adds to it, such as a line end, or the quotation marks of an env file. */
-const cleaned = ([name, value]: [string, string | undefined]): [string, string | undefined] => {
-  if (value === undefined || !COPIED.test(name)) return [name, value];
-  const text = cleanPasted(value);
-  const hidden = hiddenCharacter(text);
-  if (hidden) throw new Error(`${name} contains ${hidden}: copy the value again`);
-  return [name, text];
-};
-
 /**
  * Reads the configuration. An empty variable counts as not set.
  * @throws Error with a one-line message for the operator that names the malformed or missing variable, but never its
  * value
  */
 export const loadConfig = (env: Environment): Config => {
-  const set = Object.fromEntries(
-    Object.entries(env)
-      .map(cleaned)
-      .filter((entry): entry is [string, string] => !!entry[1]),
-  );
-  const values = parse(set);
+  const set = setVariables(env);
+  const values = parseVariables(variables, set);
   checkIssuer(values);
   checkMail(values);
-  const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as PlainConfig;
   const annalsData = resolve(values.ANNALS_DATA);
   return Object.freeze({
-    ...plain,
+    ...camelFields(values),
     annalsData,
     publicUrl: (values.PUBLIC_URL ?? listenUrl({ host: values.HOST, port: values.PORT })).replace(/\/+$/, ''),
     isPublicUrlSet: values.PUBLIC_URL !== undefined,

@@ -57,7 +57,7 @@ export const mainCommand = defineCommand({
         await runService(() => work(config));
       },
     }),
-    runner: runnerCommand,
+    runner: runnerCommand((options) => becomeLean({ command: 'runner', options })),
     store: storeCommand,
     blobs: blobsCommand,
     backup: backupCommand,

@@ -1,7 +1,7 @@
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
 import { rejectUnknownArguments, usageError } from './arguments.ts';
-import { readConfig } from './command-runs.ts';
+import { readClientConfig } from './read-client-config.ts';
 
 type Named = { readonly provider?: string | undefined; readonly event?: string | undefined };
 
@@ -30,7 +30,7 @@ export const triggerCommand = defineCommand({
   },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {
-    const { integration, tenant, url, secret, list } = args;
+    const { integration, tenant, list } = args;
     const { provider, event } = splitName(args);
     const { listSamples, triggerDelivery } = await import('./trigger-delivery.ts');
     if (list) {
@@ -38,10 +38,10 @@ export const triggerCommand = defineCommand({
       return finish(0);
     }
     if (provider === undefined) throw usageError('Name a provider; --list shows them');
-    if (integration === undefined) return finish(await triggerDelivery({ provider, event, url, secret }));
-    if (url !== undefined || secret !== undefined) throw usageError('--integration cannot be combined with --url and --secret');
-    const { annalsUrl, annalsKey } = await readConfig('annalsUrl', 'annalsKey');
+    if (integration === undefined) return finish(await triggerDelivery({ provider, event, url: args.url, secret: args.secret }));
+    if (args.url !== undefined || args.secret !== undefined) throw usageError('--integration cannot be combined with --url and --secret');
+    const { annalsUrl: url, annalsKey: key } = await readClientConfig();
     const { triggerIntegration } = await import('./trigger-integration.ts');
-    return finish(await triggerIntegration({ url: annalsUrl!, key: annalsKey! }, { provider, event, integration, tenant }));
+    return finish(await triggerIntegration({ url, key }, { provider, event, integration, tenant }));
   },
 });

@@ -32,7 +32,7 @@ export const rejectLeadingOptions = (words: readonly string[], command: CommandD
 export const helpFor = (words: readonly string[], command: CommandDef): string => {
   const [found, parent] = findCommand(words, command);
   const name = parent ? `${nameOf(parent)} ${nameOf(found)}` : nameOf(found);
-  const operation = name === 'annals api' && /^\w/.test(words[1] ?? '') ? ` ${words[1]}` : '';
+  const operation = /^annals(-client)? api$/.test(name) && /^\w/.test(words[1] ?? '') ? ` ${words[1]}` : '';
   return `${name}${operation} --help`;
 };
 

@@ -209,7 +209,7 @@ const MAY_PRINT = [
   'infra/main-command.ts',
   'infra/cli/rebuild-projections.ts',
   'infra/cli/verify-projections.ts',
-  'infra/main.ts',
+  'infra/run-cli.ts',
   'infra/ensure.mjs',
 ];
 

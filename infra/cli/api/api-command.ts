@@ -1,10 +1,10 @@
 import { defineCommand } from 'citty';
 import { finish } from '../../processes/exit.ts';
-import { readConfig } from '../command-runs.ts';
+import { readClientConfig } from '../read-client-config.ts';
 
 const readService = async () => {
-  const { annalsUrl, annalsKey } = await readConfig('annalsUrl');
-  return { url: annalsUrl!.replace(/\/+$/, ''), key: annalsKey };
+  const { annalsUrl, annalsKey } = await readClientConfig({ needsKey: false });
+  return { url: annalsUrl, key: annalsKey || undefined };
 };
 
 export const apiCommand = defineCommand({

@@ -1,6 +1,6 @@
 import { type CommandDef, runCommand } from 'citty';
 import { usageError } from '../arguments.ts';
-import { readConfig } from '../command-runs.ts';
+import { readClientConfig } from '../read-client-config.ts';
 
 /**
  * The script for bash splits the typed words by a function of the package bash-completion. This one replaces it where
@@ -21,9 +21,9 @@ const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 /** Returns the names and summaries of the operations of the running platform; an empty list if it does not answer. */
 const operationNames = async (): Promise<readonly (readonly [string, string])[]> => {
   try {
-    const { annalsUrl } = await readConfig('annalsUrl');
+    const { annalsUrl } = await readClientConfig({ needsKey: false });
     const { readOperations } = await import('./api-document.ts');
-    return (await readOperations(annalsUrl!.replace(/\/+$/, ''))).map(({ name, summary }) => [name, summary]);
+    return (await readOperations(annalsUrl)).map(({ name, summary }) => [name, summary]);
   } catch {
     return [];
   }
