@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { sourceFile } from '../program.ts';
 
 export const SERVICES = ['start', 'serve', 'work'] as const;

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/http/ask.ts';
+import type { Answer } from '../../api/http/answer.ts';
 import { cleanPasted } from '../../domain/pasted-text.ts';
 import { openOnce } from '../open-once.ts';
 import { type ApiDocument, type ApiTarget, targetsIn } from './api-targets.ts';
@@ -7,16 +7,9 @@ import { fetchResponse } from './fetch-response.ts';
 import { sendWithRetries } from './send-with-retries.ts';
 import { type CallOptions, type Client, type ClientOptions, problemError } from './typed-client.ts';
 
-export type { Answer, Problem } from '../../api/http/ask.ts';
-export {
-  type CallOptions,
-  type Client,
-  type ClientOptions,
-  type Fields,
-  type OperationName,
-  problemIn,
-  type Reply,
-} from './typed-client.ts';
+export type { Answer, Call, Problem } from '../../api/http/answer.ts';
+export type { Fields, OperationName, Reply } from './operation-types.ts';
+export { type CallOptions, type Client, type ClientOptions, problemIn } from './typed-client.ts';
 
 const nextCursor = (headers: Headers): string | null => {
   const [, next] = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];

@@ -1,14 +1,6 @@
-import type { PlainRows, Rows } from '../../api/areas.ts';
-import type { Answer, Problem, ReplyOf, Sent } from '../../api/http/ask.ts';
+import type { Answer, Problem } from '../../api/http/answer.ts';
+import type { Fields, OperationName, Reply } from './operation-types.ts';
 
-type AllRows = Rows & PlainRows;
-
-/** The id of an operation, as in the OpenAPI document. */
-export type OperationName = keyof AllRows & string;
-/** The path parameters, query and body fields of an operation in one object. A body that is a list is the field `items`. */
-export type Fields<Name extends OperationName> = Sent<AllRows[Name]>;
-/** The reply of an operation; for files and streams, the response whose body the caller reads. */
-export type Reply<Name extends OperationName> = ReplyOf<AllRows[Name]>;
 type ListName = { [Name in OperationName]: Reply<Name> extends readonly unknown[] ? Name : never }[OperationName];
 type ListItem<Name extends ListName> = Reply<Name> extends readonly (infer Item)[] ? Item : never;
 

@@ -1,38 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ApprovalRequest } from '../../commands/sessions/approval-text.ts';
-import type { ApprovalRead } from '../../projections/sessions/approval.ts';
 import { type RunnerApi, retryTransient } from './api-client.ts';
+import type { Approval } from './api-types.ts';
+import type { Ask, Decision } from './runner-session.ts';
 
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 5_000;
 const GROWTH = 1.2;
 /** The delay between reads if a decision has arrived as an event, but the service does not show it yet. */
 const LATE_DELAY_MS = 200;
-
-type Approval = z.output<typeof ApprovalRead>;
-
-/** What an agent asks a person to decide. */
-export type Ask = Pick<z.input<typeof ApprovalRequest>, 'action' | 'detail'> & {
-  /** The time until which people can decide (RFC 3339). The default is the end of the session. */
-  readonly expiresAt?: string;
-  /** The text of the message. By default, it is empty. */
-  readonly content?: string;
-  /**
-   * Identifies the request; at most 200 characters. A runner that asks again after a restart, with the same key, action,
-   * detail and expiry, does not ask people twice, and finds a decision that was made in the meantime.
-   */
-  readonly key?: string;
-};
-
-/** `expired`: there was no decision in time. `cancelled`: the session ended before a decision. */
-export type Decision = {
-  readonly decision: Exclude<Approval['status'], 'open'>;
-  readonly comment: string | null;
-  /** Null without a decision of a person. */
-  readonly decidedBy: { readonly id: string; readonly name: string | null; readonly email: string | null } | null;
-};
 
 const Answer = z.looseObject({ id: z.string() }) as unknown as z.ZodType<Approval>;
 const Message = z.looseObject({ id: z.string() });

@@ -1,18 +1,6 @@
-import type { z } from 'zod';
-import type { BudgetReservation } from '../../api/billing/budget.ts';
-import type { BudgetReserve } from '../../commands/billing/budget.ts';
+import type { NewReservation, Reservation } from './api-types.ts';
+import type { RunnerReservation } from './runner-session.ts';
 import { type Client, poster } from './session-client.ts';
-
-export type Reservation = z.output<typeof BudgetReservation>;
-export type NewReservation = z.input<typeof BudgetReserve>;
-
-/** A part of the agent's hourly budget that a runner has reserved. */
-export type RunnerReservation = {
-  readonly id: string;
-  readonly reserved: Reservation;
-  /** Replaces the reserved amount by the spent one, in US dollars. */
-  readonly settle: (amount_usd: number) => Promise<Reservation>;
-};
 
 /**
  * Reserves a part of the budget of this hour.

@@ -48,7 +48,7 @@ export const withBody = ({ dataref: _, delivery_id, ...event }: CloudEvent, body
   const type = isForm && json ? 'application/json' : datacontenttype;
   const named = { ...others, providerid, ...(type === '' ? {} : { datacontenttype: type }), formfield };
   const head = JSON.stringify(named).slice(0, -1);
-  return Buffer.from(json ? `${head},"data":${decoder.decode(json)}}` : `${head},"data_base64":"${body.toBase64()}"}`);
+  return Buffer.from(json ? `${head},"data":${decoder.decode(json)}}` : `${head},"data_base64":"${Buffer.from(body).toString('base64')}"}`);
 };
 
 /**

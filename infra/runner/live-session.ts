@@ -1,25 +1,5 @@
 import type { CloudEvent } from './cloud-event.ts';
-
-/** A message that a person has written while the handler works. */
-export type LiveMessage = {
-  readonly id: string;
-  /** Null if the service cannot decrypt the text any more. */
-  readonly content: string | null;
-  readonly created_at: string;
-  /** The id of the person. */
-  readonly user: string;
-  readonly files: readonly LiveFile[];
-};
-
-/** A file of a person's message. `session.file` downloads it. */
-export type LiveFile = {
-  readonly attachment_id: string;
-  readonly filename: string;
-  readonly content_type: string;
-  readonly size_bytes: number;
-  readonly sha256: string;
-  readonly url: string;
-};
+import { type LiveFile, type LiveMessage, type LiveRunnerSession, SessionStopped } from './runner-session.ts';
 
 const MESSAGE = 'annals.session.message';
 const DECISION = 'annals.session.decision';
@@ -28,25 +8,8 @@ const STOPS: Readonly<Record<string, 'interrupted' | 'cancelled'>> = {
   'annals.session.cancelled': 'cancelled',
 };
 
-/** The reason with which `LiveSession.signal` is aborted. */
-export class SessionStopped extends Error {
-  readonly kind: 'interrupted' | 'cancelled';
-  constructor(kind: SessionStopped['kind']) {
-    super(`a person has ${kind} the session`);
-    this.name = 'SessionStopped';
-    this.kind = kind;
-  }
-}
-
 /** Passes on what persons do in a session while a handler works on an event of this session. */
-export type LiveSession = {
-  /** Aborted when a person interrupts or cancels the session; the reason is a SessionStopped. */
-  readonly signal: AbortSignal;
-  /**
-   * Yields the messages after the event of the handler. Ends when a person stops the session.
-   * @throws AbortError when the runner stops; the next runner processes the event again
-   */
-  readonly messages: () => AsyncGenerator<LiveMessage>;
+export type LiveSession = Pick<LiveRunnerSession, 'signal' | 'messages'> & {
   /** Returns the id of the event that the handler has got last: its own, or that of the last message that it has taken. */
   readonly lastEvent: () => string;
   /** Resolves when the decision on this approval arrives. The decision is then not processed as an event of its own. */

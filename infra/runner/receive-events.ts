@@ -16,6 +16,7 @@ import type { LiveSession, OpenedSession } from './live-session.ts';
 import { type MessageConsumer, negativeAck } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
+import type { ReceiveOptions } from './runner-session.ts';
 import { GIVEN_BACK, withinBudget } from './within-budget.ts';
 
 /**
@@ -53,19 +54,12 @@ export type ReceiverOptions = {
   /** Sends a report to the service for each failed run. */
   readonly reporter: AttemptReporter;
   readonly report: (line: string) => void;
-  /** How often the runner reports progress to the broker while an event is processed, in milliseconds. */
-  readonly progressMs?: number | undefined;
+  readonly progressMs: ReceiveOptions['progressMs'];
 };
 
 type Receiver = ReceiverOptions & { readonly messages: MessageConsumer; readonly ending: AbortSignal };
 
-export type ReceiveLimits = {
-  readonly stop: AbortSignal;
-  /** The maximum number of events that are processed at the same time. Default: 1. */
-  readonly concurrency?: number | undefined;
-  /** After this many runs of the handler, the runner ends. If absent, it runs until it is stopped. */
-  readonly max?: number | undefined;
-};
+export type ReceiveLimits = Pick<ReceiveOptions, 'concurrency' | 'max'> & { readonly stop: AbortSignal };
 
 /** Sends the result for a message to the broker. If this fails, the broker delivers the message again. */
 const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: string): Promise<void> =>

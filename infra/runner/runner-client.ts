@@ -1,51 +1,48 @@
 import { join } from 'node:path';
-import type { z } from 'zod';
-import type { AgentRuntime } from '../../api/runners/agent-runtime.ts';
-import type { TaskReport } from '../../commands/benchmarks/task-report.ts';
 import { cleanPasted } from '../../domain/pasted-text.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import type { AgentSettings, Entry, NewReservation, NewSession, Report } from './api-types.ts';
 import { createAttemptReporter, learningSecrets } from './attempt-reporter.ts';
-import { type NewReservation, type RunnerReservation, reserveBudget } from './budget-client.ts';
+import { reserveBudget } from './budget-client.ts';
 import { createBudgetGate } from './budget-gate.ts';
 import { BudgetExceeded, budgetRefusalOf } from './budget-refusal.ts';
 import { causeOfError, stackOf } from './failed-attempt.ts';
 import { createKnownSecrets } from './known-secrets.ts';
 import { openInOrder } from './open-in-order.ts';
 import { createOutageReport } from './outage-report.ts';
-import { type EventHandler, type ReceiveLimits, receiveEvents } from './receive-events.ts';
+import { type EventHandler, receiveEvents } from './receive-events.ts';
+import type { EntryOptions, LiveRunnerSession, ReceiveOptions, RunnerReservation, RunnerSession } from './runner-session.ts';
 import type { Runtime } from './runtime-files.ts';
-import {
-  type Client,
-  type Entry,
-  type EntryOptions,
-  type LiveRunnerSession,
-  liveSession,
-  type NewSession,
-  type RunnerSession,
-  remember,
-  startSession,
-} from './session-client.ts';
+import { type Client, liveSession, remember, startSession } from './session-client.ts';
 
-export type { Ask, Decision } from './approval-client.ts';
-export type { NewReservation, Reservation, RunnerReservation } from './budget-client.ts';
-export type { LiveFile, LiveMessage } from './live-session.ts';
-export { SessionStopped } from './live-session.ts';
 export type {
+  AgentSettings,
   Attachment,
   End,
   Entry,
+  Message,
+  NewMessage,
+  NewReservation,
+  NewSession,
+  Reservation,
+  Session,
+} from './api-types.ts';
+export type {
+  Ask,
+  Decision,
   EntryOptions,
   Keyed,
+  LiveFile,
+  LiveMessage,
   LiveRunnerSession,
-  Message,
   NewAttachment,
-  NewMessage,
-  NewSession,
+  ReceiveOptions,
+  RunnerReservation,
   RunnerSession,
-  Session,
-} from './session-client.ts';
+} from './runner-session.ts';
+export { SessionStopped } from './runner-session.ts';
 export { BudgetExceeded, Refusal };
 
 /**
@@ -119,8 +116,6 @@ export type ConnectOptions = {
   readonly signal?: AbortSignal;
 };
 
-export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs?: number };
-
 /**
  * Processes an event. If it throws, the event is delivered again after an increasing delay, at most ten times. After
  * BudgetExceeded, the event is processed again as soon as the budget allows it, and this does not count as an attempt.
@@ -133,7 +128,7 @@ export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<u
  * The result of a benchmark task: a score from 0 to 1, or the reason why there is no score. The trajectory can be any
  * JSON.
  */
-export type TaskResult = Omit<z.input<typeof TaskReport>, 'run_id'>;
+export type TaskResult = Omit<Report, 'run_id'>;
 
 export type HandlerContext = {
   /** How often the event has been delivered, including this time. */
@@ -151,6 +146,29 @@ export type HandlerContext = {
    * is aborted. The event and the messages before the stop then count as processed, even if the handler throws.
    */
   readonly session?: LiveRunnerSession;
+};
+
+export type Runner = {
+  /** The id of the tenant. */
+  readonly tenant: string;
+  readonly agent: { readonly id: string; readonly slug: string };
+  /**
+   * Reads everything that the agent needs: settings, models, skills, tools and secrets. The service sends these data
+   * only if they have changed.
+   */
+  readonly runtime: () => Promise<AgentSettings>;
+  /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
+  readonly startSession: (session?: NewSession, idempotencyKey?: string) => Promise<RunnerSession>;
+  /** Reserves a part of the hourly budget. @throws BudgetExceeded */
+  readonly reserve: (reservation: NewReservation) => Promise<RunnerReservation>;
+  /** Adds a text to the memory of the agent. */
+  readonly remember: (text: string, options?: EntryOptions) => Promise<Entry>;
+  /**
+   * Processes the agent's events until the signal is aborted, or `max` runs have ended. An event whose handler
+   * returns is acknowledged, and not processed again.
+   * @returns whether `max` runs have ended and at least one of them has failed
+   */
+  readonly receive: (handle: Handler, options?: ReceiveOptions) => Promise<boolean>;
 };
 
 const handlerOf =
@@ -176,9 +194,6 @@ const requireSetting = (value: string | undefined, name: string): string => {
   throw new Refusal('not_configured', `${name} is not set`);
 };
 
-/** Everything that an agent needs: the answer of `GET A/runtime`. */
-export type AgentSettings = z.output<typeof AgentRuntime>;
-
 const runtimeReader = (api: RunnerApi, agent: RunnerAgent, stop: AbortSignal) => {
   let known: Runtime | null = null;
   return async (): Promise<AgentSettings> => {
@@ -193,7 +208,7 @@ const printLine = (line: string): void => void process.stderr.write(`annals runn
  * Connects a runner to the service. While the service is unavailable, this function and all methods of its result wait.
  * @throws Refusal if the key or the agent is not accepted; all methods do the same
  */
-export const connectRunner = async (options: ConnectOptions = {}) => {
+export const connectRunner = async (options: ConnectOptions = {}): Promise<Runner> => {
   const { report = printLine, dir = join('.annals', 'runner'), signal: stop = new AbortController().signal } = options;
   const url = requireSetting(options.url ?? process.env.ANNALS_URL, 'ANNALS_URL');
   const key = cleanPasted(requireSetting(options.key ?? process.env.ANNALS_KEY, 'ANNALS_KEY'));
@@ -204,24 +219,11 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
   return {
     tenant: agent.tenant,
     agent: { id: agent.agent, slug: agent.slug },
-    /**
-     * Reads everything that the agent needs: settings, models, skills, tools and secrets. The service sends these data
-     * only if they have changed.
-     */
     runtime: runtimeReader(api, agent, stop),
-    /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
-    startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
-      startSession(client, session, idempotencyKey),
-    /** Reserves a part of the hourly budget. @throws BudgetExceeded */
-    reserve: (reservation: NewReservation): Promise<RunnerReservation> => reserveBudget(client, reservation),
-    /** Adds a text to the memory of the agent. */
-    remember: (text: string, options?: EntryOptions): Promise<Entry> => remember(client, text, options),
-    /**
-     * Processes the agent's events until the signal is aborted, or `max` runs have ended. An event whose handler
-     * returns is acknowledged, and not processed again.
-     * @returns whether `max` runs have ended and at least one of them has failed
-     */
-    receive: (handle: Handler, { progressMs, ...limits }: ReceiveOptions = {}): Promise<boolean> => {
+    startSession: (session = {}, idempotencyKey) => startSession(client, session, idempotencyKey),
+    reserve: (reservation) => reserveBudget(client, reservation),
+    remember: (text, options) => remember(client, text, options),
+    receive: (handle, { progressMs, ...limits } = {}) => {
       const { open, processed, steered } = openInOrder({ api, agent, report, dir, progressMs });
       const reporter = createAttemptReporter({ api, agent, secrets, report });
       const budget = createBudgetGate({ api, agent, report });
@@ -240,5 +242,3 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     },
   };
 };
-
-export type Runner = Awaited<ReturnType<typeof connectRunner>>;
