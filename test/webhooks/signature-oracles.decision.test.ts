@@ -2,9 +2,6 @@
 import { createHmac, generateKeyPairSync, sign as signWithKey } from 'node:crypto';
 import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { sign as githubSign, verify as githubVerify } from '@octokit/webhooks-methods';
-import { ApiVersion, LogSeverity, shopifyApi } from '@shopify/shopify-api';
-import '@shopify/shopify-api/adapters/node';
-import { isValidSlackRequest } from '@slack/bolt/dist/receivers/verify-request.js';
 import { verifyKey } from 'discord-interactions';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
@@ -53,24 +50,6 @@ const form = fc
   .map((fields) => new URLSearchParams(fields).toString());
 
 const { webhooks: stripeWebhooks } = new Stripe('sk_test_unused');
-
-const shopifyWith = (apiSecretKey: string) =>
-  shopifyApi({
-    apiKey: 'unused',
-    apiSecretKey,
-    apiVersion: ApiVersion.January26,
-    hostName: 'annals.test',
-    isEmbeddedApp: false,
-    logger: { level: LogSeverity.Error },
-  });
-
-/** The headers that the library of Shopify requires in addition to the signature. */
-const SHOPIFY_HEADERS = {
-  'x-shopify-topic': 'orders/create',
-  'x-shopify-shop-domain': 'annals.myshopify.com',
-  'x-shopify-api-version': '2026-01',
-  'x-shopify-webhook-id': 'w-1',
-};
 
 /**
  * Generates bodies of Linear. Their time is at most one minute before, or two minutes after the present. Times within
@@ -131,31 +110,12 @@ const oracles: readonly Oracle[] = [
       twilio.validateRequest(secret, headers['x-twilio-signature'] ?? '', url, parametersOf(body)),
   },
   {
-    provider: 'slack',
-    secret: asciiSecret,
-    sign: (secret, body) => {
-      const timestamp = seconds();
-      const digest = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex');
-      return { 'x-slack-signature': `v0=${digest}`, 'x-slack-request-timestamp': timestamp };
-    },
-    accepts: (signingSecret, { headers, body }) => isValidSlackRequest({ signingSecret, body, headers: headers as never }),
-  },
-  {
     provider: 'linear',
     secret: asciiSecret,
     body: linearBody,
     sign: (secret, body) => ({ 'linear-signature': createHmac('sha256', secret).update(body).digest('hex') }),
     accepts: (secret, { headers, body }) =>
       throwsNothing(() => new LinearWebhookClient(secret).verify(Buffer.from(body), headers['linear-signature'] ?? '')),
-  },
-  {
-    provider: 'shopify',
-    secret: asciiSecret,
-    sign: (secret, body) => ({ 'x-shopify-hmac-sha256': createHmac('sha256', secret).update(body).digest('base64') }),
-    accepts: async (secret, { headers, body, url }) => {
-      const rawRequest = { method: 'POST', url, headers: { ...SHOPIFY_HEADERS, ...headers } };
-      return (await shopifyWith(secret).webhooks.validate({ rawBody: body, rawRequest })).valid;
-    },
   },
   {
     provider: 'discord',

@@ -50,6 +50,13 @@ const VECTORS: readonly Vector[] = [
     },
   },
   {
+    title: "a request that Shopify's library 13.1.0 accepts",
+    provider: 'shopify',
+    secret: 'hush',
+    body: '{"id":820982911946154508,"email":"jön@example.com","total_price":"403.00"}',
+    headers: { 'x-shopify-hmac-sha256': '6JU0LlB27EoISRmzflDLlWleVDwDtsLdrOe2UyI9hmM=' },
+  },
+  {
     title: "the tests of Twilio's library",
     provider: 'twilio',
     secret: '12345',
