@@ -69,7 +69,7 @@ const description = (publicUrl: string): string =>
       'ANNALS_EVENT_ID (`id`), ANNALS_DELIVERY_ID (`providerid`), ANNALS_SUBJECT (`subject`), ANNALS_AGENT (the slug of the agent), ' +
       'ANNALS_ATTEMPT (1 at the first attempt) and ANNALS_RUNTIME (the path of a file with the answer of `GET …/agents/{agent}/runtime`). ANNALS_SESSION_ID is set for an event of a session. TRACEPARENT is set if the delivery has a trace context.',
     '`annals runner --forward URL` posts the same CloudEvent to a URL, in structured mode; a status of 2xx acknowledges it. The TypeScript client ' +
-      '`annals/runner` receives events, opens sessions and appends messages to them.',
+      '`annals-client/runner` receives events, opens sessions and appends messages to them.',
     '**Order.** Messages are delivered first in the order of the event log. Several runners, and messages that are delivered again, change the order. ' +
       `All runners of an agent together may have at most ${MAX_UNACKNOWLEDGED} messages without acknowledgement.` +
       ' Process a message with `previous` when the message of this id is settled: `GET …/agents/{agent}/settled-messages` says so. Until then, keep it with `+WPI`. ' +

@@ -50,6 +50,7 @@ const INFRA_FOLDERS = [
   'oauth',
   'oidc',
   'payments',
+  'packages',
   'postgres',
   'platform',
   'processes',

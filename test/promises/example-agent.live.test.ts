@@ -1,6 +1,6 @@
 // limit: 240 s for this file (test/run.ts)
 import { spawnSync } from 'node:child_process';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { test } from 'uvu';
@@ -120,7 +120,10 @@ const newReader = async (platform: LentPlatform): Promise<Reader> => {
 
 test('both runners of the example answer a person with the memory, the result of the script and the number of orders', () =>
   onPlatform(async (platform) => {
-    for (const name of ['infra', 'node_modules', 'package.json']) symlinkSync(join(root, name), join(platform.dir, name));
+    mkdirSync(join(platform.dir, 'node_modules'));
+    symlinkSync(root, join(platform.dir, 'node_modules', 'annals-client'));
+    for (const name of ['infra', 'package.json', 'node_modules/.bin', 'node_modules/pg'])
+      symlinkSync(join(root, name), join(platform.dir, name));
     const reader = await newReader(platform);
     const terminal = await giveAgent(platform, reader);
     match(String(terminal.ANNALS_KEY), /^ann_/);

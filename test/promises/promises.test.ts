@@ -29,6 +29,8 @@ const WITHOUT_PROMISES: Readonly<Record<string, string>> = {
   ),
   'Add a field': 'says what a developer does',
   'Add a resource': 'says what a developer does',
+  Release: 'says what a developer does',
+  ...Object.fromEntries(['Changelog', '0.1.0'].map((title) => [title, 'says what has changed'])),
   Glossary: 'says what words mean',
 };
 

@@ -53,7 +53,7 @@ test('the documented example of a runner opens a session for a delivery, appends
     const { agent, hook } = await oneAgent(platform);
     const dir = join(platform.dir, 'example');
     mkdirSync(join(dir, 'node_modules'), { recursive: true });
-    symlinkSync(root, join(dir, 'node_modules', 'annals'));
+    symlinkSync(root, join(dir, 'node_modules', 'annals-client'));
     writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
     writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'runner.startSession'));
     const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };

@@ -1,0 +1,43 @@
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compile } from './client-declarations.ts';
+
+const root = join(import.meta.dirname, '../..');
+const ROOMS = ['domain', 'commands', 'projections', 'api', 'infra'];
+
+/** Only a checkout needs these: Node 26 does not run TypeScript below node_modules, and npm installs what a package needs. */
+const isPackaging = (file: string): boolean => /^infra\/(packages\/|ensure\.mjs$|client-main\.ts$)/.test(file);
+const isLeftOut = (file: string): boolean => isPackaging(file) || /\.m?ts$/.test(file) || file.endsWith('tsconfig.json');
+
+type ProjectPackage = Readonly<
+  Record<'version' | 'description' | 'license' | 'dependencies' | 'optionalDependencies' | 'engines', unknown>
+>;
+
+/**
+ * Writes the package annals to `dir`: the platform and its commands. The layout is that of the checkout. TypeScript
+ * removes the types and adapts the imports; what is read at run time is copied.
+ */
+export const writePlatformPackage = (dir: string, project: ProjectPackage): void => {
+  compile(
+    { outDir: dir },
+    globSync(`{${ROOMS.join(',')}}/**/*.ts`, { cwd: root }).filter((file) => !isPackaging(file)),
+  );
+  for (const file of globSync(`{${ROOMS.join(',')}}/**/*`, { cwd: root, withFileTypes: false }))
+    if (/\.\w+$/.test(file) && !isLeftOut(file)) cpSync(join(root, file), join(dir, file));
+  for (const file of globSync('infra/**/*.mjs', { cwd: dir }))
+    writeFileSync(join(dir, file), readFileSync(join(dir, file), 'utf8').replace(/((?:from|import\() ?'\.[^']*)\.ts'/g, "$1.js'"));
+  for (const name of ['README.md', 'LICENSE', 'docs']) cpSync(join(root, name), join(dir, name), { recursive: true });
+  cpSync(join(root, 'docs/changelog.md'), join(dir, 'CHANGELOG.md'));
+  const { version, description, license, engines, dependencies, optionalDependencies } = project;
+  writeFileSync(
+    join(dir, 'package.json'),
+    JSON.stringify(
+      {
+        ...{ name: 'annals', version, description, license, type: 'module', engines, bin: { annals: 'infra/annals.mjs' } },
+        ...{ dependencies, optionalDependencies },
+      },
+      null,
+      2,
+    ),
+  );
+};
