@@ -30,6 +30,12 @@ const WITHOUT_PROMISES: Readonly<Record<string, string>> = {
   'Add a field': 'says what a developer does',
   'Add a resource': 'says what a developer does',
   Release: 'says what a developer does',
+  ...Object.fromEntries(
+    ['Packages of the platform', 'Binaries', 'Overrides', 'Tools of the packages and tests'].map((title) => [
+      title,
+      'says why a package was chosen',
+    ]),
+  ),
   ...Object.fromEntries(['Changelog', '0.1.0'].map((title) => [title, 'says what has changed'])),
   Glossary: 'says what words mean',
 };
