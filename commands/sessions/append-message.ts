@@ -9,7 +9,7 @@ import { requestApproval } from '../../domain/sessions/decide-approval.ts';
 import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf, costByPricing, MAX_COST_MICROS } from '../../domain/sessions/usage-cost.ts';
-import type { Ctx, Input, Loaded } from '../context.ts';
+import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
 import { type ApprovalView, approvalView, findApproval } from './approval.ts';
 import { ApprovalRequest, sealRequest } from './approval-text.ts';
@@ -129,6 +129,33 @@ const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<t
 };
 
 /**
+ * Redacts and encrypts the content of a runner's message. Null in a repeat with the same Idempotency-Key: its content is
+ * in the log, whatever the patterns of the tenant are by then.
+ * @throws Refusal invalid
+ */
+const sealContent = async (ctx: Ctx, location: SecretLocation, content: string): Promise<string | null> => {
+  const sealed: string[] = [];
+  await ctx.sideEffect(async () => {
+    sealed.push(await ctx.seal(location, secret(await redactText(ctx, '/content', content))));
+    return null;
+  });
+  return sealed[0] ?? null;
+};
+
+/** The message is one of the last events of one append. */
+const MAX_EVENTS_OF_MESSAGE = 3;
+
+/** Returns the encrypted content of a message that was appended just before a revision of its session. */
+const storedContent = async (ctx: Ctx, { id, revision }: Loaded<Session.Session>, message_id: string): Promise<string> => {
+  const from = Math.max(0, revision + 1 - MAX_EVENTS_OF_MESSAGE);
+  for await (const event of ctx.history(Session, id, { from, limit: MAX_EVENTS_OF_MESSAGE })) {
+    const message = Session.messageIn(event);
+    if (message?.message_id === message_id) return message.sealed_content;
+  }
+  throw new Error(`the message ${message_id} is not in its session`);
+};
+
+/**
  * Appends a message to a session that has not ended. The content is redacted with the tenant's patterns, and then
  * stored encrypted. A message of a person also reaches the runner.
  * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
@@ -140,11 +167,12 @@ export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<Ret
   const session = await loadSession(ctx, session_id);
   const usage = await ctx.sideEffect(() => usageOf(ctx, input, session.state));
   const message_id = ctx.newId();
-  const redacted = await redactText(ctx, '/content', content);
-  const sealed_content = await ctx.seal(contentLocation(ctx.tenant, session_id, message_id), secret(redacted));
-  const message = { message_id, role, kind, model_id, sealed_content, attachment_ids };
+  const location = contentLocation(ctx.tenant, session_id, message_id);
+  const sealed = await sealContent(ctx, location, content);
+  const message = { message_id, role, kind, model_id, sealed_content: sealed ?? '', attachment_ids };
   const loaded = await ctx.transact(Session, session_id, await decisionOf(ctx, input, message, usage));
   const approval = input.approval === null ? null : await findApproval(ctx, loaded, message_id);
   const shown = approval && (await approvalView(ctx, approval));
-  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, redacted, shown) };
+  const stored = await ctx.open(location, sealed ?? (await storedContent(ctx, loaded, message_id)));
+  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, stored.reveal(), shown) };
 };

@@ -5,6 +5,7 @@ import { secret } from '../../domain/secret.ts';
 import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import { storableText } from './screen-text.ts';
 import { loadSession } from './session-access.ts';
 import { sessionView } from './session-names.ts';
 
@@ -27,8 +28,6 @@ const locationOf = ({ id, tenant_id }: Session.Session, field: keyof EndTexts): 
   field,
 });
 
-const sealText = async (ctx: Ctx, location: SecretLocation, plain: string | null): Promise<string | null> =>
-  plain === null ? null : ctx.seal(location, secret(plain));
 const openText = async (ctx: Ctx, location: SecretLocation, sealed: string | null): Promise<string | null> =>
   sealed === null ? null : (await ctx.open(location, sealed)).reveal();
 
@@ -37,6 +36,17 @@ export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<
   summary: await openText(ctx, locationOf(session, 'summary'), session.sealed_summary),
   error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
 });
+
+/**
+ * Redacts or screens the texts of a request, and encrypts them. A repeat with the same Idempotency-Key gets what was
+ * stored.
+ * @throws Refusal invalid
+ */
+const sealTexts = (ctx: Ctx, session: Session.Session, { summary, error }: EndTexts): Promise<Session.EndFields> => {
+  const seal = async (field: keyof EndTexts, text: string | null) =>
+    text === null ? null : ctx.seal(locationOf(session, field), secret(await storableText(ctx, `/${field}`, text)));
+  return ctx.sideEffect(async () => ({ sealed_summary: await seal('summary', summary), sealed_error: await seal('error', error) }));
+};
 
 /** Returns whether the session has already ended with this event and these texts, so that nothing must be recorded. */
 const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEvent, { summary, error }: EndTexts): Promise<boolean> => {
@@ -49,18 +59,14 @@ const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEve
  * Ends the session. If the same request has already ended it, returns the session unchanged.
  * @throws Refusal not_found, conflict
  */
-const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, texts: EndTexts): Promise<Loaded<Session.Session>> => {
-  const { state } = await loadSession(ctx, session_id);
-  const sealed_summary = await sealText(ctx, locationOf(state, 'summary'), texts.summary);
-  const sealed_error = await sealText(ctx, locationOf(state, 'error'), texts.error);
-  const fields = { sealed_summary, sealed_error };
+const endOnce = async (ctx: Ctx, type: Session.EndEvent, { state }: Loaded<Session.Session>, fields: Session.EndFields) => {
   const isOfPerson = type === 'SessionCancelled' && ctx.principal.kind !== 'runner';
   try {
-    return await ctx.transact(Session, session_id, isOfPerson ? SentEvent.cancel(fields, ctx.at()) : Session.end(type, fields, ctx.at()));
+    return await ctx.transact(Session, state.id, isOfPerson ? SentEvent.cancel(fields, ctx.at()) : Session.end(type, fields, ctx.at()));
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'conflict') throw error;
-    const current = await loadSession(ctx, session_id);
-    if (await isRepeat(ctx, current.state, type, texts)) return current;
+    const current = await loadSession(ctx, state.id);
+    if (await isRepeat(ctx, current.state, type, await openEndTexts(ctx, { ...state, ...fields }))) return current;
     throw error;
   }
 };
@@ -68,11 +74,13 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, tex
 /**
  * Creates the command that ends a session with this event. If the session has already ended with the same event and
  * texts, nothing is recorded.
- * @throws Refusal not_found, conflict if the session has ended in another way
+ * @throws Refusal not_found, invalid, conflict if the session has ended in another way
  */
 export const endSession =
   (type: Session.EndEvent) =>
   async (ctx: Ctx, { session_id, summary, error }: Input<typeof SessionEnd, 'tenant_id' | 'session_id'>) => {
-    const view = await sessionView(ctx, await endOnce(ctx, type, session_id, { summary, error }));
-    return { ...view, state: { ...view.state, summary, error } };
+    const session = await loadSession(ctx, session_id);
+    const fields = await sealTexts(ctx, session.state, { summary, error });
+    const view = await sessionView(ctx, await endOnce(ctx, type, session, fields));
+    return { ...view, state: { ...view.state, ...(await openEndTexts(ctx, { ...session.state, ...fields })) } };
   };

@@ -34,3 +34,10 @@ export const screenText = async (ctx: Ctx, pointer: string, text: string): Promi
   }
   return redactText(ctx, pointer, screened);
 };
+
+/**
+ * Returns a text of the caller as it may be stored: that of a person is screened, and that of the runner redacted.
+ * @throws Refusal invalid
+ */
+export const storableText = (ctx: Ctx, pointer: string, text: string): Promise<string> =>
+  ctx.principal.kind === 'runner' ? redactText(ctx, pointer, text) : screenText(ctx, pointer, text);

@@ -12,7 +12,7 @@ import { recordRefusedSession, requireBudget } from '../billing/budget.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { readModelChain } from '../runners/agent-runtime.ts';
 import { FirstMessage, personMessage } from './person-message.ts';
-import { screenText } from './screen-text.ts';
+import { storableText } from './screen-text.ts';
 import { sessionView } from './session-names.ts';
 
 const DAY_SECONDS = 86_400;
@@ -125,11 +125,10 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
 
 const RUNNER_MESSAGE = 'may only be set by a person: a runner appends its messages after the start';
 
-/** Returns the title of a session. A title of a person is screened, because the runner gets it. @throws Refusal invalid */
+/** Returns the title of a session, as it may be stored. That of a person is also screened. @throws Refusal invalid */
 const titleOf = async (ctx: Ctx, { title }: Start, continues: Continues | null): Promise<string | null> => {
   if (title === null) return continues?.title ?? null;
-  if (ctx.principal.kind === 'runner') return title;
-  return ctx.sideEffect(() => screenText(ctx, '/title', title));
+  return ctx.sideEffect(() => storableText(ctx, '/title', title));
 };
 
 /** A session that a runner starts is not sent to the runner; one that a person starts is. */
