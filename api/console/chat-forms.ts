@@ -116,8 +116,8 @@ const uploadForm = (visit: Visit, session_id: string) =>
   );
 
 /**
- * Renders the forms to write in a session, to add a file, or to continue the session if it has ended. Only the person
- * who has started a session can write in it.
+ * Renders the forms to write in a session, to add a file, or to continue the session if it has ended. People write only in
+ * sessions that a person has started.
  */
 export const composeForms = (visit: Visit, detail: Detail): Child => {
   const { id, created_by_id } = detail.session;
@@ -129,8 +129,7 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
       area('/message/content', 'Continue in a new session. The agent finds what was written in this one.', { required: true }),
       div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Continue'))),
     );
-  if (created_by_id === null || created_by_id !== visit.me?.user?.id)
-    return p({ class: 'quiet' }, 'Only who has started a session writes in it.');
+  if (created_by_id === null) return p({ class: 'quiet' }, 'The runner has started this session, so only the runner writes in it.');
   const message = callForm(
     visit,
     { operation: 'appendMessage', params, part: WRITE_ID },

@@ -42,7 +42,7 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
     const request = await authorize(c);
     const session_id = request.params.session_id!;
     const ctx = runtime.context(request.info);
-    await requireWriter(ctx, session_id, 'starter');
+    await requireWriter(ctx, session_id, 'persons');
     assertNoQuery(c);
     // A request with an Idempotency-Key can be a repeat, which must succeed even after the session has ended. So it is
     // not checked here.
@@ -62,7 +62,7 @@ export const sessionAttachments = plainRoutes([
   uploadRoute({
     row: UPLOAD,
     operationId: 'addSessionAttachment',
-    description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content; a file that claims another type, such as that of a picture for a program, is refused with 422. Its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. Who has started the session may add files, too, with the permission \`agent:assign\` on the agent.`,
+    description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content; a file that claims another type, such as that of a picture for a program, is refused with 422. Its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. In a session that a person has started, users with the permission \`agent:assign\` on the agent may add files, too.`,
     tag: 'Sessions',
     file: 'The file',
     answer: 'The new attachment',

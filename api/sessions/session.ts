@@ -108,8 +108,8 @@ export const sessionOperations = {
       'Only the runner may report the use of a model. The content is stored encrypted. A message of a person reaches the runner as `annals.session.message`.',
     permit: 'any',
     permissionNote:
-      "Requires the runner key of the session's agent. Who has started the session may append messages of the role `user`, with the permission `agent:assign` on the agent.",
-    preauthorize: checkWriter('starter'),
+      "Requires the runner key of the session's agent. In a session that a person has started, users with the permission `agent:assign` on the agent may append messages of the role `user`.",
+    preauthorize: checkWriter('persons'),
     body: MessageAppend,
     reply: TaskMessageRead,
     status: 201,

@@ -21,16 +21,13 @@ export const loadSession = loader({ isFresh: true });
 const loadOrigin = loader({});
 
 /**
- * Who may write to a session, besides the runner of its agent: nobody else (`runner`), the user who started it, or all
- * users who may assign work to the agent.
+ * Who may write to a session, besides the runner of its agent: nobody else (`runner`), or users who may assign work to
+ * the agent, in all its sessions (`assigners`) or in those that a person has started (`persons`).
  */
-export type Writers = 'runner' | 'starter' | 'assigners';
+export type Writers = 'runner' | 'persons' | 'assigners';
 
 const RUNNER_ONLY = "This needs the agent's runner key";
-const RUNNER_OR_STARTER = "This needs the agent's runner key; messages of the role `user` and files may also come from who started it";
-
-const isStarter = (principal: Principal, { created_by_id }: Session.Session): boolean =>
-  principal.kind === 'user' && principal.user_id === created_by_id;
+const NOT_OF_PERSON = 'The runner has started this session, so only the runner writes in it: start a session of your own';
 
 /**
  * Checks that a runner belongs to the agent of the session. In a suspended tenant, a runner gets the same refusal for
@@ -55,10 +52,10 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
   const { principal } = ctx;
   if (principal.kind === 'runner') return requireOwnRunner(ctx, principal, session_id);
   const { state: session } = await loadOrigin(ctx, session_id);
-  if (others === 'assigners' || (others === 'starter' && isStarter(principal, session)))
+  if (others === 'assigners' || (others === 'persons' && session.created_by_id !== null))
     return ctx.require('agent:assign', session.agent_id);
   await ctx.require('agent:read', session.agent_id);
-  throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : RUNNER_OR_STARTER);
+  throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : NOT_OF_PERSON);
 };
 
 /**

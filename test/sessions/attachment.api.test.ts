@@ -226,13 +226,14 @@ test('an attachment can be read only by callers who may read the sessions of an 
   for (const unknown of ['0'.repeat(64), 'x', '..']) assert.is((await download(unknown)).status, 404);
 });
 
-test('only the runner of the agent and the user who started a session can add attachments to that session', async () => {
+test('the runner and members who may assign work to the agent add attachments to a session of a person; others do not', async () => {
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'starter@example.com');
   const second = await addMember(p, 'MEMBER', p.tenant_id, 'second@example.com');
   for (const { user_id } of [member, second]) await p.send('PUT', `${agent.path}/roles/${user_id}`, { body: { role: 'MANAGER' } });
   const session = await p.startSession({}, member.key);
   assert.is((await upload(session, { content: 'x', key: member.key })).status, 201);
-  assert.is((await upload(session, { content: 'x', key: second.key })).status, 403);
+  assert.is((await upload(session, { content: 'x', key: second.key })).status, 201);
+  assert.is((await upload(await p.startSession(), { content: 'x', key: member.key })).status, 403, 'a session of the runner');
   assert.is((await upload(session, { content: 'x', key: (await p.createAgent()).runner })).status, 404);
   assert.is((await upload(session, { content: 'x', key: '' })).status, 401);
   await p.send('PUT', `${agent.path}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });

@@ -4,6 +4,7 @@ import { isForRunner, outgoingMessage } from '../../commands/runners/relay.react
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 const p = await createSessionPlatform();
 const { agent } = p;
@@ -227,6 +228,25 @@ test('a repeat with the same Idempotency-Key gets the first answer, even if the 
     /SECRET-[234]/,
   );
 });
+
+/** Who writes in sessions: the role on the agent, and who has started the session. */
+const WRITERS = [
+  ['MANAGER', 'another person', 201],
+  ['MANAGER', 'the runner', 403],
+  ['VIEWER', 'another person', 403],
+  ['VIEWER', 'the runner', 403],
+] as const;
+for (const [role, starter, status] of WRITERS)
+  test(`a ${role} of the agent ${status === 201 ? 'writes' : 'does not write'} in a session that ${starter} has started`, async () => {
+    const member = await addMember(p, 'MEMBER', p.tenant_id, `${role}-${starter.replace(' ', '-')}@example.com`.toLowerCase());
+    await p.send('PUT', `${agent.path}/roles/${member.user_id}`, { body: { role } });
+    const session = starter === 'the runner' ? await p.startSession() : await start();
+    assert.is((await p.append(session, { role: 'user', content: 'Hello' }, member.key)).status, status);
+    if (status !== 201) return;
+    const [message] = (await p.read(session)).messages as Json[];
+    assert.is(message!.created_by_id, member.user_id);
+    assert.is(sentIn(session).at(-1)!.actor.id, member.user_id, 'the runner learns who has written');
+  });
 
 afterLastTest(() => p.close());
 

@@ -9,7 +9,6 @@ export type Rule = {
   readonly onSession: boolean;
   readonly onReservation: boolean;
   readonly onOwnSignIn: boolean;
-  readonly ofStarter: boolean;
   readonly inAnyTenant: boolean;
   readonly ofUser: boolean;
   readonly notRunners: boolean;
@@ -20,7 +19,7 @@ export type Rule = {
 const ruleOf = (text: string): Rule => ({
   all: text
     .replace(
-      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| on own sign-in| of starter| in a tenant of the caller| of a user| but runners| but guests| naming an agent/g,
+      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| on own sign-in| in a tenant of the caller| of a user| but runners| but guests| naming an agent/g,
       '',
     )
     .split(' & '),
@@ -31,7 +30,6 @@ const ruleOf = (text: string): Rule => ({
   onSession: text.includes('on session'),
   onReservation: text.includes('on reservation'),
   onOwnSignIn: text.includes('on own sign-in'),
-  ofStarter: text.includes('of starter'),
   inAnyTenant: text.includes('in a tenant of the caller'),
   ofUser: text.includes('of a user'),
   notRunners: text.includes('but runners'),

@@ -4,8 +4,7 @@
  * accepts the runner key of the agent in the path. - `+ runner only`: it accepts only that key. Other callers are
  * refused as if they lacked the permission. - `in body`: the permission is required on the agent whose id is in the
  * body. - `on delivery`: it requires tenant:integrations:read, or agent:chat:read on the agent of the delivery. - `on
- * session`: the permission is required on the agent of the session or delivery. - `of starter`: in addition, only the
- * user who started the session has access. - `on reservation`: only the runner has access. For all other callers, the
+ * session`: the permission is required on the agent of the session or delivery. - `on reservation`: only the runner has access. For all other callers, the
  * reservation does not exist. - `on own sign-in`: only the user who signed in has access, in the dataset with the API
  * key of the sign-in. Runner keys are refused; for all other callers, the sign-in does not exist. - `in a tenant of the
  * caller`: the path contains no tenant. The agent may be in any tenant of the credential. - `of a user`: runner keys,
@@ -160,11 +159,11 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:as
 GET    /tenant/{tenant_id}/agents/{agent_id}/settled-messages           agent:read + runner
 GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read + runner
 GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read + runner on session
-POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session of starter
+POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session
 GET    /tenant/{tenant_id}/approvals                                    tenant:read
 GET    /tenant/{tenant_id}/sessions/{session_id}/messages/{message_id}/approval  agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/messages/{message_id}/decision  agent:assign + runner on session but runners
-POST   /tenant/{tenant_id}/sessions/{session_id}/attachments            agent:assign + runner on session of starter
+POST   /tenant/{tenant_id}/sessions/{session_id}/attachments            agent:assign + runner on session
 GET    /tenant/{tenant_id}/files/{digest}                               agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + runner only on session

@@ -146,23 +146,19 @@ const statusInTenant = (who: PrincipalName, permission: string, target: Target):
 const mayReadDelivery = (who: PrincipalName): boolean =>
   who === 'guest' || ['*', 'VIEWER', 'MANAGER'].includes(HOLDERS[who as Holder]?.labels ?? '');
 
-/** The principals that act for the user who started the session of the dataset. */
-const STARTERS: readonly PrincipalName[] = ['owner', 'read-only owner', 'limited owner', 'auditing owner'];
-
 /**
  * Returns the expected status of an operation on a session. Unless it only reads, such an operation looks for the
  * session before it checks a permission.
  */
-const statusOnSession = (who: PrincipalName, { all, runner, runnerOnly, ofStarter, notRunners }: Rule, target: Target): number => {
+const statusOnSession = (who: PrincipalName, { all, runner, runnerOnly, notRunners }: Rule, target: Target): number => {
   const isRunner = runner && (who === 'runner' || who === 'other runner') && target.tenant === 'own';
   const refused = target.read && !isRunner ? statusInTenant(who, 'tenant:read', target) : 200;
   if (refused !== 200) return refused;
   const isThere = (['own', 'foreign'] as const).some((tenant) => target.path.every((state) => state === tenant));
   if (!isThere) return 404;
   if (who.includes('runner')) return who !== 'runner' || target.tenant !== 'own' ? 404 : notRunners ? 403 : 200;
-  const isRefused = runnerOnly || (ofStarter && !STARTERS.includes(who));
-  const status = statusInTenant(who, isRefused ? 'agent:read' : all[0]!, target);
-  return isRefused && status === 200 ? 403 : status;
+  const status = statusInTenant(who, runnerOnly ? 'agent:read' : all[0]!, target);
+  return runnerOnly && status === 200 ? 403 : status;
 };
 
 /** The principals whose API keys have a lower role than their owners. */
@@ -207,7 +203,7 @@ export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(wh
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   // A runner may end sessions while its tenant is suspended. Therefore, the platform looks for the session before it
   // refuses the runner.
-  if (who === 'runner of suspended tenant' && rule.onSession && !rule.ofStarter && !target.read) return [403, 404];
+  if (who === 'runner of suspended tenant' && rule.onSession && !target.read) return [403, 404];
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
   if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession || rule.onReservation || rule.ofUser))

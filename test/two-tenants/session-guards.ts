@@ -8,11 +8,12 @@ const ACCESS = 'commands/sessions/session-access.ts';
  */
 export const SESSION_GUARDS: readonly Mutant[] = [
   mutant('sessions: the runner of another agent may write', ACCESS, ' && principal.agent_id === state.agent_id', ''),
-  mutant(
-    'sessions: everybody who may assign work appends messages',
+  mutantSeenBy(
+    'sessions/person-session.api.test.ts',
+    'sessions: people write in those of the runner',
     ACCESS,
-    "(others === 'starter' && isStarter(principal, session))",
-    "others === 'starter'",
+    "(others === 'persons' && session.created_by_id !== null)",
+    "others === 'persons'",
   ),
   mutant('sessions: who started a session needs no permission', ACCESS, "return ctx.require('agent:assign', session.agent_id);", 'return;'),
   mutant('sessions: every member reads them', ACCESS, "  await ctx.require('agent:chat:read', state.agent_id);\n", ''),
