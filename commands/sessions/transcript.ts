@@ -59,7 +59,7 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
  */
 export const readTranscript = async (ctx: Ctx, session_id: string, window: TranscriptWindow) => {
   const loaded: Loaded<Session.Session> = await loadSession(ctx, session_id);
-  const { prompt_tokens, completion_tokens, cost_micros } = loaded.state;
+  const { prompt_tokens, completion_tokens, cost_micros, stopped_position } = loaded.state;
   const [view, texts, { messages, attachments, next }] = await Promise.all([
     sessionView(ctx, loaded),
     nullIfErased(openEndTexts(ctx, loaded.state)),
@@ -76,6 +76,7 @@ export const readTranscript = async (ctx: Ctx, session_id: string, window: Trans
     total_cost_cents: centsOf(cost_micros),
     user_email,
     user_name,
+    stopped_position,
   };
   return { ...loaded, state, next };
 };

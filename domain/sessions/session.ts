@@ -1,4 +1,4 @@
-import type { Recorded } from '../event.ts';
+import { type Recorded, tokenOf } from '../event.ts';
 import { conflict, invalid, notFound } from '../refusal.ts';
 import { cancelApprovals, type OpenApproval, openApprovalsAfter } from './approval.ts';
 import {
@@ -62,6 +62,8 @@ export type Session = StartedFields &
     files: readonly AttachmentFields[];
     /** The id of the last event for the runner; null if there is none. */
     last_sent: string | null;
+    /** The position of the last event with which a person has interrupted or cancelled the session; null if there is none. */
+    stopped_position: string | null;
     /** Whether the last event, apart from those about files and usage, is an interruption. */
     is_interrupted: boolean;
     created_at: string;
@@ -99,6 +101,7 @@ export const initial: Session = {
   open_approvals: [],
   files: [],
   last_sent: null,
+  stopped_position: null,
   is_interrupted: false,
   created_at: '',
   completed_at: null,
@@ -201,7 +204,9 @@ const evolveFields = (session: Session, event: Recorded<SessionEvent>): Session 
 
 export const evolve = (session: Session, event: Recorded<SessionEvent>): Session => {
   const evolved = evolveFields(session, event);
-  return isSent(event) ? { ...evolved, last_sent: event.event_id } : evolved;
+  if (!isSent(event)) return evolved;
+  const isStop = event.type === 'SessionInterrupted' || event.type === 'SessionCancelled';
+  return { ...evolved, last_sent: event.event_id, stopped_position: isStop ? tokenOf(event.position) : session.stopped_position };
 };
 
 /**

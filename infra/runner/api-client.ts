@@ -25,6 +25,7 @@ const BudgetState = z.object({
 });
 const Me = z.object({ agent: AgentName.nullish(), tenants: z.array(z.object({ id: z.string() })) });
 
+const Stopped = z.object({ stopped_position: z.string().nullish() });
 const SettledMessages = z.array(z.object({ event_id: z.string() }));
 
 export const Credential = z.object({
@@ -257,6 +258,9 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const path = `/tenant/${tenant}/agents/${agent}/settled-messages?event_ids=${ids.join(',')}`;
       return (await json(SettledMessages, 'GET', path)).map(({ event_id }) => event_id);
     },
+    /** Returns the position of the last event with which a person has stopped a session; null if there is none. @throws Refusal */
+    stoppedAt: async ({ tenant }: RunnerAgent, session: string): Promise<string | null> =>
+      (await json(Stopped, 'GET', `/tenant/${tenant}/sessions/${session}?limit=1`)).stopped_position ?? null,
     /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
     runtime: ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const read = async (response: Response): Promise<Runtime> =>

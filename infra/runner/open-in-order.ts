@@ -1,13 +1,17 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Msg } from 'nats';
+import { comparePositions, parseToken } from '../../domain/event.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
-import type { CloudEvent } from './cloud-event.ts';
 import { createLiveSessions } from './live-sessions.ts';
 import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
-import type { Steering } from './receive-events.ts';
+import type { Arrived, Steering } from './receive-events.ts';
 import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
+
+/** How long an event waits for the answer whether its session was stopped, in milliseconds. */
+const STOP_TIMEOUT_MS = 2_000;
 
 type Options = {
   readonly api: RunnerApi;
@@ -32,6 +36,15 @@ const chainFrom = function* (taken: Map<string, string>, first: string): Generat
     taken.delete(id);
     id = next;
   }
+};
+
+/** Whether a person has stopped the session after the event of this message. If the service does not say so in time, not. */
+const isStoppedAfter = async ({ headers }: Msg, stoppedAt: () => Promise<string | null>): Promise<boolean> => {
+  const own = parseToken(headers?.get('Annals-Position') ?? '');
+  if (!own) return false;
+  const late = sleep(STOP_TIMEOUT_MS, null, { ref: false });
+  const stopped = parseToken((await Promise.race([stoppedAt().catch(() => null), late])) ?? '');
+  return stopped !== null && comparePositions(stopped, own) > 0;
 };
 
 /**
@@ -66,18 +79,22 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     return opened;
   };
   /** A stop settles the event, even if its handler has not run yet, or is to run again. */
-  const steer = async ({ id, session = '' }: CloudEvent, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
+  const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
+    const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    const failure = await work(live);
+    // A stop that was published before is not heard, and may still be at the broker.
+    const isStopped = !live.signal.aborted && (await isStoppedAfter(message, () => api.stoppedAt(agent, session)));
+    const failure = isStopped ? null : await work(live);
     const others = live.close();
     if (failure && !live.signal.aborted) return failure;
     for (const { id: other, previous } of others) taken.set(previous, other);
     return null;
   };
-  const steered: Steering = async (event, work) => {
+  const steered: Steering = async (arrived, work) => {
+    const { event } = arrived;
     if (event.session === undefined || !opened) return work();
     working.add(event.id);
-    return steer(event, opened, work).finally(() => working.delete(event.id));
+    return steer(arrived, opened, work).finally(() => working.delete(event.id));
   };
   return { open, processed, steered };
 };

@@ -36,8 +36,10 @@ export type ReceivedEvent = {
 /** Processes an event. Returns null if it succeeds, otherwise the failure. Must not throw. */
 export type EventHandler = (received: ReceivedEvent) => Promise<Failure | null>;
 
+export type Arrived = { readonly message: Msg; readonly event: CloudEvent };
+
 /** Does the work on an event. For an event of a session, `work` gets its live session, which is open meanwhile. */
-export type Steering = (event: CloudEvent, work: (live?: OpenedSession) => Promise<Failure | null>) => Promise<Failure | null>;
+export type Steering = (arrived: Arrived, work: (live?: OpenedSession) => Promise<Failure | null>) => Promise<Failure | null>;
 
 export type ReceiverOptions = {
   /** Opens the messages of the agent. After `ending` is aborted, the consumer no longer waits for credentials. */
@@ -78,7 +80,7 @@ const resultPublisher =
     await messages.publish(scoreSubject(tenant, agent), encodeReport({ ...(result as object), run_id: subject }));
   };
 
-type Received = { readonly message: Msg; readonly event: CloudEvent; readonly live: OpenedSession | undefined };
+type Received = Arrived & { readonly live: OpenedSession | undefined };
 
 const process = async (receiver: Receiver, { message, event, live }: Received): Promise<Failure | null> => {
   const { body, handler, ending } = receiver;
@@ -104,7 +106,7 @@ const processWithProgress = async (receiver: Receiver, message: Msg, event: Clou
     const ending = live ? AbortSignal.any([receiver.ending, live.signal]) : receiver.ending;
     return withinBudget({ budget, ending }, () => process(receiver, { message, event, live }));
   };
-  return steered(event, work).finally(() => clearInterval(progress));
+  return steered({ message, event }, work).finally(() => clearInterval(progress));
 };
 
 /** Says which attempt has failed, and what happens now. After the last one, the broker gives the message up. */

@@ -157,6 +157,14 @@ export const AuditSessionDetailResponse = z
     total_cost_cents: Total.meta({ description: 'The cost of the session in US cents, rounded', examples: [2] }),
     user_email: names.user_email,
     user_name: names.user_name,
+    stopped_position: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The position of the last interruption or cancellation by a person, as in the header `Annals-Position` of its message; null if there is none',
+        examples: [null],
+      }),
   })
   .meta({ id: 'AuditSessionDetailResponse' });
 

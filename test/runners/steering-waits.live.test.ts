@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { BudgetExceeded, type Handler, type LiveRunnerSession } from '../../infra/runner/runner-client.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
-import { areAcknowledged, consumerInfo, withRunnerTest } from '../fixtures/runner-test.ts';
+import { areAcknowledged, consumerInfo, positionOf, withRunnerTest } from '../fixtures/runner-test.ts';
 import { type Kind, send, startClient } from '../fixtures/session-messages.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
@@ -108,5 +108,25 @@ for (const [name, situation, expected] of cases)
       `${change} while an event ${name}: no handler runs again after a stop, and messages are taken once more`,
       withRunnerTest({}, async (runnerTest) => assert.equal(await situation(runnerTest, change), expected[change])),
     );
+
+/** Messages that are all at the broker when a runner starts that processes one at a time, so it has pulled only the first. */
+const AT_THE_BROKER: readonly { readonly kinds: readonly Kind[]; readonly stop: number; readonly seen: readonly number[] }[] = [
+  { kinds: ['started', 'interrupted'], stop: 1, seen: [1] },
+  { kinds: ['started', 'cancelled'], stop: 1, seen: [1] },
+  { kinds: ['started', 'message', 'interrupted', 'message'], stop: 2, seen: [2, 3] },
+  { kinds: ['started', 'interrupted', 'cancelled'], stop: 2, seen: [2] },
+];
+for (const { kinds, stop, seen: expected } of AT_THE_BROKER)
+  test(
+    `${kinds.join(', ')}: what came before a stop that is still at the broker is settled without a run`,
+    withRunnerTest({}, async ({ nats, service, dir }) => {
+      const seen: number[] = [];
+      for (const [index, kind] of kinds.entries()) await send(nats, index, kind);
+      service.stopped.set('s', positionOf(stop));
+      await startClient(service.url, dir, async ({ id }) => void seen.push(numberOf(id)));
+      await waitUntil(() => areAcknowledged(nats, kinds.length));
+      assert.equal(seen, expected);
+    }),
+  );
 
 test.run();

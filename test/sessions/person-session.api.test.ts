@@ -229,6 +229,18 @@ test('a repeat with the same Idempotency-Key gets the first answer, even if the 
   );
 });
 
+test('a session names the position of its last stop by a person, which is that of the message to the runner', async () => {
+  const session = await start();
+  const stopped = async () => (await p.read(session)).stopped_position;
+  assert.is(await stopped(), null);
+  for (const action of ['interrupt', 'message', 'cancel']) {
+    if (action === 'message') await say(session, 'Go on');
+    else await post(session, action, {});
+    const stops = sentIn(session).filter(({ type }) => type !== 'SessionMessageSent');
+    assert.is(await stopped(), outgoingMessage(stops.at(-1)!, 'http://annals.test', 0).token);
+  }
+});
+
 /** Who writes in sessions: the role on the agent, and who has started the session. */
 const WRITERS = [
   ['MANAGER', 'another person', 201],
