@@ -17,6 +17,7 @@ import { apiKeysPage } from './console/pages/api-keys.ts';
 import { auditPage } from './console/pages/audit.ts';
 import { auditHeadsPage } from './console/pages/audit-heads.ts';
 import { costListPage } from './console/pages/cost-list.ts';
+import { credentialsPage } from './console/pages/credentials.ts';
 import { cronJobPage } from './console/pages/cron-job.ts';
 import { deliveryPage } from './console/pages/delivery.ts';
 import { deliveryListPage } from './console/pages/delivery-list.ts';
@@ -86,6 +87,7 @@ export const consolePages: readonly Page[] = [
   agentAccessPage,
   membersPage,
   costListPage,
+  credentialsPage,
   projectionListPage,
   projectionPage,
   rebuildPage,

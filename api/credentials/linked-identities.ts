@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { DatabaseCredentialAdd, storeDatabaseCredential, type TestDatabase } from '../../commands/credentials/database-credential.ts';
 import { unlinkIdentity } from '../../commands/credentials/linked-identity.ts';
-import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
+import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentsOpenTo } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import { agentsGiven } from '../../projections/agents/given-credential.queries.ts';
+import { agentsGiven, MAX_GIVEN } from '../../projections/agents/given-credential.queries.ts';
 import { IDENTITY_SORTS, identityPage } from '../../projections/credentials/linked-identity.queries.ts';
 import { LinkedIdentityRead, linkedIdentities } from '../../projections/credentials/linked-identity.ts';
 import type { Page } from '../../projections/read-model.ts';
@@ -31,39 +31,51 @@ const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =
 
 const LinkedIdentityListRead = LinkedIdentityRead.extend({
   given_to: z
-    .array(z.object({ agent_id: idOf('agent'), name: z.string().meta({ description: 'The name of the agent', examples: ['Triage'] }) }))
-    .meta({ description: 'The agents that were given this identity of the tenant, of those that the caller may see', examples: [[]] }),
+    .array(
+      z.object({
+        agent_id: idOf('agent'),
+        name: z.string().meta({ description: 'The name of the agent', examples: ['Triage'] }),
+        given_at: Timestamp.meta({ description: 'When the agent got it' }),
+      }),
+    )
+    .meta({
+      description: `The agents that have this identity of the tenant, of those that the caller may see: the first ${MAX_GIVEN}, in the order in which they got it`,
+      examples: [[]],
+    }),
+  given_count: z.int().meta({ description: 'How many agents have it, of those that the caller may see', examples: [0] }),
 }).meta({ id: 'LinkedIdentityListRead' });
 
 type Listed = z.output<typeof LinkedIdentityRead>;
 
 /**
- * Returns the agents that still have an identity. The aggregates decide: the read model keeps the agents of an identity
- * after it is unlinked.
+ * Returns the agents that have these identities. The identities are loaded, because the read model of agents is not told
+ * which of them were unlinked.
  */
-const givenTo = async (ctx: Ctx, identity_id: string, agent_ids: readonly string[]) => {
-  const identity = await ctx.load(LinkedIdentity, identity_id);
-  const found = await Promise.all(
-    agent_ids.map(async (agent_id) => {
-      const { state } = await ctx.load(Agent, agent_id);
-      const gift = state.credentials[identity_id];
-      const hasIt = state.status === 'live' && gift && LinkedIdentity.isLinkedSince(identity.state, gift.identity_revision);
-      return hasIt ? [{ agent_id, name: state.name }] : [];
-    }),
-  );
-  return found.flat();
+const givenOf = async (ctx: Ctx, ids: readonly string[], agent_ids: readonly string[] | undefined) => {
+  const identities = await Promise.all(ids.map((id) => ctx.load(LinkedIdentity, id)));
+  const linked = identities.filter(({ state }) => state.status === 'linked');
+  return agentsGiven(ctx.reads, {
+    ...{ tenant_id: ctx.tenant, agent_ids },
+    ids: linked.map(({ id }) => id),
+    revisions: linked.map(({ state }) => String(state.access_revision)),
+  });
 };
 
-/** Adds to each identity the agents that have it. `visible` are the agents that the caller may see; undefined for all. */
+/** Adds the agents that have these identities. `visible` are the agents that the caller may see; undefined for all. */
 const withAgents = async (ctx: Ctx, page: Page, visible: readonly string[] | undefined): Promise<Page> => {
   const found = JSON.parse(page.body) as Listed[];
-  const given = await agentsGiven(ctx.reads, { tenant_id: ctx.tenant, ids: found.map(({ id }) => id) });
-  const known = visible && new Set(visible);
-  const seen = given.filter(({ agent_id }) => known?.has(agent_id) !== false);
-  const byIdentity = Map.groupBy(seen, ({ identity_id }) => identity_id);
-  const agentsOf = (id: string): readonly string[] => (byIdentity.get(id) ?? []).map(({ agent_id }) => agent_id);
-  const listed = found.map(async (identity) => ({ ...identity, given_to: await givenTo(ctx, identity.id, agentsOf(identity.id)) }));
-  return { ...page, body: JSON.stringify(await Promise.all(listed)) };
+  const given = await givenOf(
+    ctx,
+    found.map(({ id }) => id),
+    visible,
+  );
+  const byIdentity = Map.groupBy(given, ({ identity_id }) => identity_id);
+  const listed = found.map((identity) => {
+    const agents = byIdentity.get(identity.id) ?? [];
+    const given_to = agents.map(({ agent_id, name, given_at }) => ({ agent_id, name, given_at }));
+    return { ...identity, given_to, given_count: agents[0]?.count ?? 0 };
+  });
+  return { ...page, body: JSON.stringify(listed) };
 };
 
 const IDENTITIES = '/tenant/:tenant_id/linked-identities';

@@ -8,7 +8,7 @@ import { MAX_SORT_KEY, type Position, type Recorded, sortKey } from '../../domai
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { usdOf } from '../../domain/money.ts';
-import { type Change, insert, type Key, type Projection, patch, remove } from '../projection.ts';
+import { type Change, insert, type Key, type Projection, patch, type Row, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 
@@ -95,6 +95,8 @@ export const table = {
     updated_at: 'timestamptz',
     models: 'jsonb',
     hourly_limit_micros: 'bigint',
+    // The sort key of the last deletion, which took all credentials of the tenant from the agent; empty without one.
+    credentials_taken: 'text',
   },
   docs: { doc: AgentRead, list_doc: AgentListRead, models_doc: AgentModels, budget_doc: AgentBudget },
   indexes: [
@@ -112,16 +114,28 @@ const access = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 } as const satisfies Table;
 
-/** Credentials of the tenant that were given to agents. A row can be outdated: the identity may have changed since. */
+/**
+ * The credentials of the tenant that agents were given. A row can be outdated: the identity may have another
+ * `identity_revision` now, or the agent may have been deleted since. `given` is the sort key of the event.
+ */
 const givenCredentials = {
   name: 'given_credentials',
   key: ['tenant_id', 'identity_id', 'agent_id'],
-  columns: { tenant_id: 'text', identity_id: 'text', agent_id: 'text' },
+  columns: {
+    ...{ tenant_id: 'text', identity_id: 'text', agent_id: 'text' },
+    ...{ identity_revision: 'text', given: 'text', given_at: 'timestamptz' },
+  },
   docs: {},
   indexes: [],
 } as const satisfies Table;
 
 const credentialKey = ({ tenant, id }: EventOfAgent, identity_id: string): Key => ({ tenant_id: tenant, identity_id, agent_id: id });
+
+const givenRow = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCredentialGiven' }>>): Row => {
+  const { identity_id, identity_revision } = event.data;
+  const given = { identity_revision: String(identity_revision), given: sortKey(event.position), given_at: event.at };
+  return { ...credentialKey(event, identity_id), ...given };
+};
 
 export const agentCounter = tenantCounter('agent', 'agents');
 
@@ -165,14 +179,14 @@ const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCre
   const agent = Object.entries(Agent.evolve(Agent.initial, event)).filter(([name]) => !NOT_IN_ROW.has(name));
   const { owner_id } = event.data;
   const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
-  const row = { ...Object.fromEntries(agent), born: sortKey(event.position), died: MAX_SORT_KEY, deleted: false };
+  const row = { ...Object.fromEntries(agent), born: sortKey(event.position), died: MAX_SORT_KEY, deleted: false, credentials_taken: '' };
   return [insert('agents', row), ...owner, agentCounter.add(event.tenant, 1)];
 };
 
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
-  version: 7,
+  version: 8,
   categories: ['agent'],
   tables: [table, access, givenCredentials, agentCounter.table],
   on: {
@@ -189,7 +203,7 @@ export const agents = {
     AgentAccessRevoked: (event) => [touch(event), removeAccess(event, 'grant', event.data.user_id)],
     AgentToolGranted: touch,
     AgentToolRevoked: touch,
-    AgentCredentialGiven: (event) => [touch(event), insert('given_credentials', credentialKey(event, event.data.identity_id))],
+    AgentCredentialGiven: (event) => [touch(event), insert('given_credentials', givenRow(event))],
     AgentCredentialTaken: (event) => [touch(event), remove('given_credentials', credentialKey(event, event.data.identity_id))],
     AgentUpdated: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', keyOf(event), { is_active: true, updated_at: event.at }),
@@ -210,7 +224,9 @@ export const agents = {
     AgentSkillConfigCleared: touch,
     AgentSkillPermissionsReplaced: touch,
     AgentDeleted: (event) => [
-      patch('agents', keyOf(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
+      patch('agents', keyOf(event), {
+        ...{ deleted: true, died: sortKey(event.position), credentials_taken: sortKey(event.position), updated_at: event.at },
+      }),
       agentCounter.add(event.tenant, -1),
     ],
     AgentRestored: (event) => {

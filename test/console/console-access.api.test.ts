@@ -47,6 +47,7 @@ const PAGES: Readonly<Record<string, readonly Visitor[]>> = {
   [`/agents/${reviewer}/access`]: AUDITED,
   [`/agents/${reviewer}/access?user_id=${people.VIEWER.user_id}`]: AUDITED,
   '/members': ['OWNER', 'ADMIN', 'MEMBER', 'VIEWER', 'AUDITOR'],
+  '/credentials': ['OWNER', 'ADMIN', 'MEMBER', 'VIEWER', 'AUDITOR'],
   '/api-keys': ['OWNER', 'ADMIN'],
 };
 

@@ -20,6 +20,7 @@ const EMPTY_LISTS: Readonly<Record<string, number>> = {
   '/deliveries/problems': 1,
   '/jobs': 1,
   '/integrations': 1,
+  '/credentials': 1,
   '/guardrails': 1,
   '/agents': 1,
   '/schedules': 1,

@@ -190,6 +190,30 @@ test('an identity in the list names the agents that have it now, of those that t
   assert.equal(await givenTo(id), []);
 });
 
+test('the list names the first 20 agents that have an identity, and counts all; a deleted agent is not among them, also not restored', async () => {
+  const agents: TestAgent[] = [];
+  for (let n = 0; n < 22; n++) agents.push(await newAgent());
+  const { id } = await newDatabase('many.example.com');
+  for (const agent of agents) await give(agent, id);
+  const entry = async () => {
+    const found = (await p.send('GET', `${p.tenant}/linked-identities?limit=200`)).body as Json[];
+    const { given_to, given_count } = found.find((one) => one.id === id)! as { given_to: Json[]; given_count: number };
+    return { ids: given_to.map(({ agent_id }) => agent_id), given_to, given_count };
+  };
+  const ids = agents.map((agent) => agent.id);
+  const { given_to, ...all } = await entry();
+  assert.equal(all, { ids: ids.slice(0, 20), given_count: 22 });
+  assert.equal([given_to[0]!.name, Number.isNaN(Date.parse(given_to[0]!.given_at as string))], ['Agent', false]);
+  const [first, ...others] = agents;
+  await p.send('DELETE', first!.path);
+  assert.equal([(await entry()).ids, (await entry()).given_count], [ids.slice(1, 21), 21]);
+  assert.is((await p.send('POST', `${first!.path}/restore`)).status, 200);
+  assert.equal([(await entry()).ids, (await entry()).given_count], [ids.slice(1, 21), 21]);
+  await give(first!, id);
+  for (const agent of others.slice(2)) await take(agent, id);
+  assert.equal((await entry()).ids, [ids[1], ids[2], ids[0]]);
+});
+
 test('an inactive agent gets no credentials of the tenant until it is active again', async () => {
   const agent = await newAgent();
   const { id } = await newDatabase('inactive.example.com');

@@ -3793,16 +3793,47 @@ limit
 
 -- agentsGiven: of some identities
 select
-  "given"."identity_id",
-  "given"."agent_id"
+  *
 from
-  "agents"."given_credentials" as "given"
+  (
+    select
+      "given"."identity_id",
+      "given"."agent_id",
+      "given"."given_at",
+      "agent"."name",
+      row_number() over (
+        partition by
+          given.identity_id
+        order by
+          given.given
+      ) as "place",
+      count(*) over (
+        partition by
+          given.identity_id
+      ) as "count"
+    from
+      "agents"."given_credentials" as "given"
+      inner join "agents"."agents" as "agent" on "agent"."tenant_id" = "given"."tenant_id"
+      and "agent"."id" = "given"."agent_id"
+    where
+      "given"."tenant_id" = $1
+      and "given"."identity_id" = any ($2)
+      and (given.identity_id, given.identity_revision) in (
+        select
+          id,
+          revision
+        from
+          unnest($3::text[], $4::text[]) as identity (id, revision)
+      )
+      and "agent"."deleted" is not true
+      and "given"."given" > "agent"."credentials_taken"
+      and "given"."agent_id" = any ($5)
+  ) as "found"
 where
-  "given"."tenant_id" = $1
-  and "given"."identity_id" = any ($2)
+  "found"."place" <= 20
 order by
-  "given"."identity_id",
-  "given"."agent_id";
+  "found"."identity_id",
+  "found"."place";
 
 -- lastFailures: of some deliveries
 select

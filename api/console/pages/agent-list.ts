@@ -70,7 +70,7 @@ const heldOf = ({ held = [] }: Activity, href: string): Child => {
   return div(
     { class: 'above' },
     a({ href, 'data-held': count }, badge('held', `${countText(count)} held`)),
-    div({ class: 'quiet' }, heldText(first)),
+    div({ class: 'quiet whole' }, heldText(first)),
   );
 };
 
@@ -84,13 +84,10 @@ const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
       { class: 'main-cell' },
       a({ href: at(`/agents/${id}`), class: 'row-link' }, span({ class: 'event' }, name)),
       div({ class: 'quiet clip' }, description ?? slug),
-    ),
-    td({ class: 'state-cell' }, badge(is_active ? 'active' : 'inactive')),
-    td(
-      { 'data-runner': presence?.connected_since ? 'connected' : '' },
-      runnerOf(activity),
       heldOf(activity, at(`/deliveries?${new URLSearchParams({ status: 'held', agent_id: id })}`)),
     ),
+    td({ class: 'state-cell' }, badge(is_active ? 'active' : 'inactive')),
+    td({ 'data-runner': presence?.connected_since ? 'connected' : '' }, runnerOf(activity)),
     td({ class: 'wide-only' }, kind),
     td(
       { class: 'number wide-only' },
