@@ -48,8 +48,8 @@ const LinkedIdentityListRead = LinkedIdentityRead.extend({
 type Listed = z.output<typeof LinkedIdentityRead>;
 
 /**
- * Returns the agents that have these identities. The identities are loaded, because the read model of agents is not told
- * which of them were unlinked.
+ * Returns the agents that have these identities. The identities are loaded, because the read model of agents does not
+ * know which of them were unlinked.
  */
 const givenOf = async (ctx: Ctx, ids: readonly string[], agent_ids: readonly string[] | undefined) => {
   const identities = await Promise.all(ids.map((id) => ctx.load(LinkedIdentity, id)));

@@ -1,5 +1,6 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundleProgram } from '../processes/bundle-program.ts';
 import { compile } from './client-declarations.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -10,12 +11,12 @@ const isPackaging = (file: string): boolean => /^infra\/(packages\/|ensure\.mjs$
 const isLeftOut = (file: string): boolean => isPackaging(file) || /\.m?ts$/.test(file) || file.endsWith('tsconfig.json');
 
 type ProjectPackage = Readonly<
-  Record<'version' | 'description' | 'license' | 'dependencies' | 'optionalDependencies' | 'engines', unknown>
+  Record<'version' | 'description' | 'license' | 'optionalDependencies' | 'engines', unknown> & { dependencies: Record<string, string> }
 >;
 
 /**
  * Writes the package annals to `dir`: the platform and its commands. The layout is that of the checkout. TypeScript
- * removes the types and adapts the imports; what is read at run time is copied.
+ * removes the types and adapts the imports, what is read at run time is copied, and the bundle is that of a checkout.
  */
 export const writePlatformPackage = (dir: string, project: ProjectPackage): void => {
   compile(
@@ -26,9 +27,11 @@ export const writePlatformPackage = (dir: string, project: ProjectPackage): void
     if (/\.\w+$/.test(file) && !isLeftOut(file)) cpSync(join(root, file), join(dir, file));
   for (const file of globSync('infra/**/*.mjs', { cwd: dir }))
     writeFileSync(join(dir, file), readFileSync(join(dir, file), 'utf8').replace(/((?:from|import\() ?'\.[^']*)\.ts'/g, "$1.js'"));
+  bundleProgram(root, dir);
   for (const name of ['README.md', 'LICENSE', 'docs']) cpSync(join(root, name), join(dir, name), { recursive: true });
   cpSync(join(root, 'docs/changelog.md'), join(dir, 'CHANGELOG.md'));
-  const { version, description, license, engines, dependencies, optionalDependencies } = project;
+  const { version, description, license, engines, optionalDependencies } = project;
+  const { esbuild: _, ...dependencies } = project.dependencies;
   writeFileSync(
     join(dir, 'package.json'),
     JSON.stringify(
