@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { operationsOf, plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
+import { PROGRAM_ROOT } from '../program.ts';
 import { type OpenApi, operationDeclarations, schemaDeclarations } from './operation-declarations.ts';
 import { runnerDeclarations } from './runner-declarations.ts';
-
-const root = join(import.meta.dirname, '../..');
 
 /** The modules whose types users see. They name their types, so that the compiler need not infer any. */
 const MODULES = [
@@ -24,15 +23,15 @@ const MODULES = [
 export const compile = (compilerOptions: object, files: readonly string[]): void => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-pack-'));
   const options = {
-    ...{ target: 'esnext', module: 'nodenext', lib: ['esnext'], types: [], rootDir: root },
+    ...{ target: 'esnext', module: 'nodenext', lib: ['esnext'], types: [], rootDir: PROGRAM_ROOT },
     // Every file is compiled by itself, and nothing is checked: `npm run check` does that.
     ...{ noCheck: true, noResolve: true, isolatedModules: true, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true },
     ...compilerOptions,
   };
-  const settings = { compilerOptions: options, files: files.map((file) => join(root, file)) };
+  const settings = { compilerOptions: options, files: files.map((file) => join(PROGRAM_ROOT, file)) };
   try {
     writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(settings));
-    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', dir], { stdio: ['ignore', 2, 2] });
+    execFileSync(process.execPath, [join(PROGRAM_ROOT, 'node_modules/typescript/bin/tsc'), '-p', dir], { stdio: ['ignore', 2, 2] });
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

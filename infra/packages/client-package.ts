@@ -1,9 +1,8 @@
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { PROGRAM_ROOT } from '../program.ts';
 import { writeDeclarations } from './client-declarations.ts';
-
-const root = join(import.meta.dirname, '../..');
 
 /** The oldest version of Node with all functions that the client uses, such as Promise.withResolvers. */
 const MIN_NODE_VERSION = 22;
@@ -18,9 +17,12 @@ const licensesOf = (inputs: readonly string[]): string =>
   [...new Set(inputs.map(packageOf).filter((path) => path !== undefined))]
     .sort()
     .map((path) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as Record<string, string>;
-      const file = readdirSync(join(root, path)).find((entry) => /^licen[cs]e/i.test(entry));
-      return `${name} ${version}, ${license}\n\n${file ? readFileSync(join(root, path, file), 'utf8').trim() : ''}\n`;
+      const { name, version, license } = JSON.parse(readFileSync(join(PROGRAM_ROOT, path, 'package.json'), 'utf8')) as Record<
+        string,
+        string
+      >;
+      const file = readdirSync(join(PROGRAM_ROOT, path)).find((entry) => /^licen[cs]e/i.test(entry));
+      return `${name} ${version}, ${license}\n\n${file ? readFileSync(join(PROGRAM_ROOT, path, file), 'utf8').trim() : ''}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
 
@@ -30,7 +32,7 @@ const licensesOf = (inputs: readonly string[]): string =>
  */
 export const writeClientPackage = async (dir: string, { version, license }: { version: string; license: string }): Promise<void> => {
   const { metafile } = await build({
-    absWorkingDir: root,
+    absWorkingDir: PROGRAM_ROOT,
     entryPoints: { client: 'infra/client/create-client.ts', runner: 'infra/runner/runner-client.ts', main: 'infra/client-main.ts' },
     outdir: join(dir, 'dist'),
     bundle: true,
@@ -76,5 +78,5 @@ export const writeClientPackage = async (dir: string, { version, license }: { ve
     ['docs/api.md', 'docs/api.md'],
     ['docs/runners.md', 'docs/runners.md'],
   ] as const)
-    if (existsSync(join(root, from))) cpSync(join(root, from), join(dir, to));
+    if (existsSync(join(PROGRAM_ROOT, from))) cpSync(join(PROGRAM_ROOT, from), join(dir, to));
 };

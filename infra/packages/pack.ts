@@ -4,10 +4,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { printLine } from '../logging/print-line.ts';
+import { PROGRAM_ROOT } from '../program.ts';
 import { writeClientPackage } from './client-package.ts';
 import { writePlatformPackage } from './platform-package.ts';
 
-const project = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+const project = JSON.parse(readFileSync(join(PROGRAM_ROOT, 'package.json'), 'utf8'));
 const folder = resolve(process.argv[2] ?? 'dist-packages');
 
 const pack = (dir: string): void => {

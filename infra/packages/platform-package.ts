@@ -1,9 +1,9 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleProgram } from '../processes/bundle-program.ts';
+import { PROGRAM_ROOT } from '../program.ts';
 import { compile } from './client-declarations.ts';
 
-const root = join(import.meta.dirname, '../..');
 const ROOMS = ['domain', 'commands', 'projections', 'api', 'infra'];
 
 /** Only a checkout needs these: Node 26 does not run TypeScript below node_modules, and npm installs what a package needs. */
@@ -21,15 +21,15 @@ type ProjectPackage = Readonly<
 export const writePlatformPackage = (dir: string, project: ProjectPackage): void => {
   compile(
     { outDir: dir },
-    globSync(`{${ROOMS.join(',')}}/**/*.ts`, { cwd: root }).filter((file) => !isPackaging(file)),
+    globSync(`{${ROOMS.join(',')}}/**/*.ts`, { cwd: PROGRAM_ROOT }).filter((file) => !isPackaging(file)),
   );
-  for (const file of globSync(`{${ROOMS.join(',')}}/**/*`, { cwd: root, withFileTypes: false }))
-    if (/\.\w+$/.test(file) && !isLeftOut(file)) cpSync(join(root, file), join(dir, file));
+  for (const file of globSync(`{${ROOMS.join(',')}}/**/*`, { cwd: PROGRAM_ROOT, withFileTypes: false }))
+    if (/\.\w+$/.test(file) && !isLeftOut(file)) cpSync(join(PROGRAM_ROOT, file), join(dir, file));
   for (const file of globSync('infra/**/*.mjs', { cwd: dir }))
     writeFileSync(join(dir, file), readFileSync(join(dir, file), 'utf8').replace(/((?:from|import\() ?'\.[^']*)\.ts'/g, "$1.js'"));
-  bundleProgram(root, dir);
-  for (const name of ['README.md', 'LICENSE', 'docs']) cpSync(join(root, name), join(dir, name), { recursive: true });
-  cpSync(join(root, 'docs/changelog.md'), join(dir, 'CHANGELOG.md'));
+  bundleProgram(PROGRAM_ROOT, dir);
+  for (const name of ['README.md', 'LICENSE', 'docs']) cpSync(join(PROGRAM_ROOT, name), join(dir, name), { recursive: true });
+  cpSync(join(PROGRAM_ROOT, 'docs/changelog.md'), join(dir, 'CHANGELOG.md'));
   const { version, description, license, engines, optionalDependencies } = project;
   const { esbuild: _, ...dependencies } = project.dependencies;
   writeFileSync(

