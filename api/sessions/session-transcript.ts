@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { readTranscript } from '../../commands/sessions/transcript.ts';
 import { integer } from '../../domain/fields.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
@@ -7,6 +8,8 @@ import { AsOf, Decimal, listQuery } from '../http/paging.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 const MAX_MESSAGES = 100_000;
+/** How many messages a page with the newest ones has by default. */
+const NEWEST = 50;
 
 /**
  * A schema for the query of a session, which selects a page of its messages. Without `limit`, the page has as many
@@ -16,10 +19,14 @@ export const transcriptQuery = listQuery({
   limit: Decimal(integer(1, MAX_MESSAGES))
     .optional()
     .meta({ description: 'How many messages the page may have. Default: all that fit into 8 MiB' }),
+  order: z.enum(['oldest', 'newest']).default('oldest').meta({
+    description:
+      '`newest`: the last messages, still in the order in which they were written; the next page has those before. Default of `limit`: 50',
+  }),
   as_of: AsOf,
 }).omit({ sort: true });
 
-type Window = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+type Window = { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly order: 'oldest' | 'newest' };
 
 type Transcript = Awaited<ReturnType<typeof readTranscript>>['state'];
 
@@ -34,8 +41,13 @@ const withRunnerStatus = async ({ reads, tenant }: Ctx, { session, messages, ...
 };
 
 /** Returns a session with a page of its messages. @throws Refusal not_found, invalid, unavailable */
-export const readSession = async (ctx: Ctx, session_id: string, { limit = MAX_MESSAGES, cursor }: Window) => {
+export const readSession = async (ctx: Ctx, session_id: string, { limit, cursor, order }: Window) => {
   const after = readCursorKey(cursor, 'bigint');
-  const { next, ...loaded } = await readTranscript(ctx, session_id, { from: Math.max(0, Number(after?.[0] ?? 0)), limit });
+  const newest = order === 'newest';
+  const from = after ? Math.max(0, Number(after[0])) : undefined;
+  const { next, ...loaded } = await readTranscript(ctx, session_id, {
+    ...{ from, newest },
+    limit: limit ?? (newest ? NEWEST : MAX_MESSAGES),
+  });
   return { ...loaded, state: await withRunnerStatus(ctx, loaded.state), next: next === null ? null : writeCursor([next, session_id]) };
 };

@@ -8,6 +8,7 @@ import { contentLocation } from './content-location.ts';
 import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
 import { sessionView } from './session-names.ts';
+import { lastMessages } from './transcript-end.ts';
 
 /** A page of messages has at most this many bytes of text, but at least one message. */
 const PAGE_BYTES = 8 << 20;
@@ -16,17 +17,22 @@ const MESSAGE_OVERHEAD_BYTES = 400;
 
 type MessageView = ReturnType<typeof messageView>;
 
-/** Which messages to read: at most `limit` of them, from the revision `from` of the session on. */
-export type TranscriptWindow = { readonly from: number; readonly limit: number };
+/**
+ * Which messages to read: at most `limit` of them, from the revision `from` of the session on. With `newest`, the last
+ * ones before the revision `from`, still in the order in which they were written; before the end if it is absent.
+ */
+export type TranscriptWindow = { readonly from?: number | undefined; readonly limit: number; readonly newest?: boolean | undefined };
+
+type Part = { readonly from: number; readonly until: number; readonly limit: number };
 
 const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: string): Promise<string | null> =>
   nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
 
 /**
  * Reads messages from the stream of the session, because no read model contains them. `until` is the last revision to
- * read. `next` in the result is the revision of the first message that was not read; null if all were read.
+ * read, and `next` in the result is the revision of the first message that was not read; null if all were read.
  */
-const readMessages = async (ctx: Ctx, session_id: string, until: number, { from, limit }: TranscriptWindow) => {
+const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }: Part) => {
   const messages: MessageView[] = [];
   const attachments: ReturnType<typeof attachmentView>[] = [];
   let bytes = 0;
@@ -52,23 +58,38 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
   return { messages, attachments, next: null };
 };
 
+/** Reads the last messages before a revision: at most `limit`, and fewer if they are too large for one page. */
+const readLastMessages = async (ctx: Ctx, session_id: string, before: number, limit: number) => {
+  for (let size = limit; ; size = Math.ceil(size / 2)) {
+    const { from, earlier } = await lastMessages(ctx, session_id, { before, limit: size });
+    const found = await readMessages(ctx, session_id, { from, until: before - 1, limit: size });
+    if (found.next === null || size === 1) return { ...found, from, next: earlier ? from : null };
+  }
+};
+
+const readPart = async (ctx: Ctx, session_id: string, revision: number, { from, limit, newest }: TranscriptWindow) => {
+  if (newest) return readLastMessages(ctx, session_id, Math.min(from ?? revision + 1, revision + 1), limit);
+  const start = from ?? 0;
+  return { ...(await readMessages(ctx, session_id, { from: start, until: revision, limit })), from: start };
+};
+
 /**
  * Returns a session with a page of its messages, and the totals of the whole session. `next` is the revision with which
- * the next page of messages starts; null if this is the last one.
+ * the next page of messages starts or, with `newest`, before which it ends; null if this is the last one.
  * @throws Refusal not_found, unavailable
  */
 export const readTranscript = async (ctx: Ctx, session_id: string, window: TranscriptWindow) => {
   const loaded: Loaded<Session.Session> = await loadSession(ctx, session_id);
   const { prompt_tokens, completion_tokens, cost_micros, stopped_position } = loaded.state;
-  const [view, texts, { messages, attachments, next }] = await Promise.all([
+  const [view, texts, { messages, attachments, next, from }] = await Promise.all([
     sessionView(ctx, loaded),
     nullIfErased(openEndTexts(ctx, loaded.state)),
-    readMessages(ctx, session_id, loaded.revision, window),
+    readPart(ctx, session_id, loaded.revision, window),
   ]);
   const { user_email, user_name } = view.state;
   const state = {
     session: { ...view.state, summary: texts?.summary ?? null, error: texts?.error ?? null },
-    messages: await withApprovals(ctx, loaded, { messages, from: window.from }),
+    messages: await withApprovals(ctx, loaded, { messages, from }),
     attachments,
     total_tokens: prompt_tokens + completion_tokens,
     prompt_tokens,

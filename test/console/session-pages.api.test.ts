@@ -80,15 +80,17 @@ test('the button that cancels a session is shown only to visitors who may assign
   assert.not.match(text, /data-form="cancelSession"/);
 });
 
-test('a page with later messages of a session leads back to the first ones', async () => {
+test('the page of a session shows its last 50 messages, and leads to the earlier ones and back', async () => {
   const path = `${p.base}/sessions/${session.id}`;
-  assert.not.match((await p.open(path)).text, /First messages/);
-  const answer = await p.send('GET', `${p.tenant}/sessions/${session.id}?limit=2`);
+  assert.not.match((await p.open(path)).text, /Earlier messages|Latest messages/);
+  const answer = await p.send('GET', `${p.tenant}/sessions/${session.id}?order=newest&limit=2`);
   const cursor = /cursor=([^&>]+)/.exec(answer.headers.get('link') ?? '')?.[1];
   assert.ok(cursor, answer.text);
+  const last = (answer.body as { messages: { id: string }[] }).messages.map(({ id }) => id);
   const { text } = await p.open(`${path}?cursor=${cursor}`);
-  assert.match(text, new RegExp(`href="${path}"[^>]*>(?:<[^>]+>)*First messages`));
-  assert.not.match(text, /Please review pull request 42/);
+  assert.match(text, new RegExp(`href="${path}"[^>]*>(?:<[^>]+>)*Latest messages`));
+  assert.match(text, /Please review pull request 42/);
+  for (const id of last) assert.not.match(text, new RegExp(`id="m-${id}"`));
 });
 
 test('a chart has at most 120 bars, which add up to the total of the data, and a table has the same numbers', () => {

@@ -1,4 +1,5 @@
 import { countMoving, morph, nameRows, rowsOf } from './morph-page.mjs';
+import { isAtEnd, showEnd } from './page-end.mjs';
 import { createRefreshPace } from './refresh-pace.mjs';
 
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
@@ -122,7 +123,9 @@ const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   showNewRows(0);
   // Parts of a page can appear for the first time now. The browser does not load the modules of parsed pages by itself.
   for (const { src } of /** @type {NodeListOf<HTMLScriptElement>} */ (next.querySelectorAll('script[src]'))) import(src);
+  const followsEnd = isAtEnd();
   morph(main, next);
+  if (followsEnd) showEnd();
   morph(document.querySelector('.drawer'), page.querySelector('.drawer'));
 };
 

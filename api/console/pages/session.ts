@@ -91,22 +91,23 @@ const messageOf = (message: Message, detail: Detail, shown: Shown) => {
   );
 };
 
-type Around = { readonly first: string | null; readonly next: string | null; readonly draft: Draft | null };
+type Around = { readonly latest: string | null; readonly earlier: string | null; readonly draft: Draft | null };
 
-/** Renders the messages of one page. `first` and `next` are the paths of the first and of the next page, if there are. */
-const conversation = (detail: Detail, shown: Shown, { first, next, draft }: Around) =>
+/** Renders the messages of one page. `latest` and `earlier` are the paths of the last page and of the one before, if any. */
+const conversation = (detail: Detail, shown: Shown, { latest, earlier, draft }: Around) =>
   detail.messages.length === 0 && draft === null
     ? emptyState({ icon: 'message-square', title: 'No messages yet', why: 'The runner of the agent has appended none so far.' })
     : div(
         null,
-        ol({ class: 'messages' }, ...detail.messages.map((message) => messageOf(message, detail, shown)), draft && draftView(draft)),
-        first === null && next === null
+        earlier === null
           ? null
-          : div(
-              { class: 'actions' },
-              first === null ? null : a({ class: 'button', href: first }, icon('arrow-left'), 'First messages'),
-              next === null ? null : a({ class: 'button', href: next, rel: 'next' }, 'Later messages', icon('arrow-right')),
-            ),
+          : div({ class: 'actions earlier' }, a({ class: 'button', href: earlier, rel: 'prev' }, icon('arrow-up'), 'Earlier messages')),
+        ol(
+          { class: 'messages', 'data-grows': '' } as never,
+          ...detail.messages.map((message) => messageOf(message, detail, shown)),
+          draft && draftView(draft),
+        ),
+        latest === null ? null : div({ class: 'actions' }, a({ class: 'button', href: latest }, icon('arrow-right'), 'Latest messages')),
       );
 
 /** Visitors who may not read all of the tenant get no link to the past, because some pages would refuse them there. */
@@ -211,7 +212,7 @@ export const sessionPage = page({
     const tenant_id = params.tenant_id!;
     const cursor = query.get('cursor');
     const path = { tenant_id, session_id: params.session_id! };
-    const asked = { ...path, ...(cursor ? { cursor } : {}) };
+    const asked = { ...path, order: 'newest', ...(cursor ? { cursor } : {}) } as const;
     const session = visit.may('tenant:audit:read') ? ask(rows.getTenantSession, asked) : ask(rows.getSession, asked);
     const access = session.then((found) =>
       found.ok ? ask(rows.readEffectivePermissions, { tenant_id, agent_id: found.value.session.agent_id }) : found,
@@ -239,9 +240,9 @@ export const sessionPage = page({
     const names: Models = new Map(models.ok ? models.value.map((model) => [model.id, model.slug]) : []);
     const next = nextCursor(session);
     const around: Around = {
-      first: visit.query.has('cursor') ? withQuery(visit, { cursor: null }) : null,
-      next: next && withQuery(visit, { cursor: next }),
-      draft: next === null && draft?.ok && draft.value.content !== '' ? draft.value : null,
+      latest: visit.query.has('cursor') ? withQuery(visit, { cursor: null }) : null,
+      earlier: next && withQuery(visit, { cursor: next }),
+      draft: !visit.query.has('cursor') && draft?.ok && draft.value.content !== '' ? draft.value : null,
     };
     const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
     const { delivery_id } = value.session;
@@ -262,7 +263,12 @@ export const sessionPage = page({
           div(
             { class: 'detail-main' },
             ending(value),
-            card('Conversation', conversation(value, shown, around), shown.mayAct ? composeForms(visit, value) : null),
+            card(
+              'Conversation',
+              conversation(value, shown, around),
+              shown.mayAct ? composeForms(visit, value) : null,
+              div({ 'data-page-end': '' } as never),
+            ),
             filesCard(value, shown),
           ),
           aside(
