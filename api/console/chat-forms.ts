@@ -41,8 +41,8 @@ const callForm = (visit: Visit, { operation, params, part }: Target, ...children
     ...children,
   );
 
-const area = (name: string, text: string, attributes: object) =>
-  label({ class: 'chat-text' }, span({ class: 'quiet' }, text), textarea({ name, rows: 3, ...attributes } as never, ''));
+const area = (name: string, text: string, attributes: object, value = '') =>
+  label({ class: 'chat-text' }, span({ class: 'quiet' }, text), textarea({ name, rows: 3, ...attributes } as never, value));
 
 /** Renders the form with which a visitor decides on an open approval. */
 const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
@@ -101,18 +101,25 @@ const chosenFiles = (visit: Visit, { attachments }: Detail): Child => {
     );
 };
 
-const uploadForm = (visit: Visit, session_id: string) =>
-  form(
-    {
-      method: 'post',
-      // The files that were chosen before, so that the page shows them again.
-      action: `${tenantPath(visit.params.tenant_id!, `/sessions/${session_id}/files`)}?${new URLSearchParams(visit.query.getAll('file').map((file) => ['file', file]))}`,
-      enctype: 'multipart/form-data',
-      class: 'chat-form chat-upload',
-      'data-form': 'addSessionAttachment',
-    } as never,
-    label(null, span({ class: 'quiet' }, 'File (at most 25 MiB)'), input({ type: 'file', name: UPLOAD_FIELD, required: true } as never)),
-    button(null, icon('plus'), span(null, 'Add the file')),
+/**
+ * Renders the fields that add a file to a session. They are part of the form of the message, so that the text which is
+ * typed there is sent along, and shown again.
+ */
+const uploadFields = (visit: Visit, session_id: string) =>
+  div(
+    { class: 'chat-upload' },
+    label(null, span({ class: 'quiet' }, 'File (at most 25 MiB)'), input({ type: 'file', name: UPLOAD_FIELD } as never)),
+    button(
+      {
+        'data-form': 'addSessionAttachment',
+        // The files that were chosen before, so that the page shows them again.
+        formaction: `${tenantPath(visit.params.tenant_id!, `/sessions/${session_id}/files`)}?${new URLSearchParams(visit.query.getAll('file').map((file) => ['file', file]))}`,
+        formenctype: 'multipart/form-data',
+        formnovalidate: true,
+      } as never,
+      icon('plus'),
+      span(null, 'Add the file'),
+    ),
   );
 
 /**
@@ -134,12 +141,17 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
     visit,
     { operation: 'appendMessage', params, part: WRITE_ID },
     hidden('/role', 'user'),
-    area('/content', 'Message to the agent', { required: true, 'data-hotkey': 'm', 'data-key-name': 'Write a message' }),
+    area(
+      '/content',
+      'Message to the agent',
+      { required: true, 'data-hotkey': 'm', 'data-key-name': 'Write a message' },
+      visit.query.get('text') ?? '',
+    ),
     chosenFiles(visit, detail),
+    uploadFields(visit, id),
     div({ class: 'actions' }, button({ class: 'primary' }, icon('send'), span(null, 'Send'))),
   );
-  // The file comes first: adding one loads the page again, without a text that was typed before.
-  return div({ class: 'chat-write', id: WRITE_ID }, uploadForm(visit, id), message);
+  return div({ class: 'chat-write', id: WRITE_ID }, message);
 };
 
 export const startForm = (visit: Visit, agent_id: string): Child =>

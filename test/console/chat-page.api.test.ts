@@ -61,12 +61,38 @@ test('a file that is added on the page of a session is named by the next message
   assert.is(added.status, 303, added.text);
   const text = await open(added.headers.get('location')!);
   const file = /name="\/attachment_ids" value="(\w+)"/.exec(text)![1]!;
-  const action = /action="([^"]+\/files[^"]*)"/.exec(text)![1]!;
+  const action = /formaction="([^"]+\/files[^"]*)"/.exec(text)![1]!;
   const both = await open((await upload(OWN_PAGE, action)).headers.get('location')!);
   assert.is(both.split('name="/attachment_ids"').length - 1, 2, 'a second file is named besides the first');
   await run('appendMessage', { ':session_id': id, '/role': 'user', '/content': 'Here it is', '/attachment_ids': file });
   assert.equal((await read(id)).messages.at(-1)!.attachment_ids, [file]);
   assert.match(await open(`${p.base}/sessions/${id}`), /Here it is[\s\S]+download="build\.log"/);
+});
+
+test('a text that is typed before a file is added is in the message form afterwards; one that is too long adds no file', async () => {
+  const id = await start();
+  const upload = (text: string) =>
+    p.send('POST', `${p.base}/sessions/${id}/files`, {
+      key: '',
+      raw: formBody(
+        { name: ':session_id', content: id },
+        { name: '/content', content: text },
+        { name: 'upload', filename: 'build.log', content: `all "green"\r\n--a-boundary` },
+      ),
+      headers: { cookie: p.cookie, 'content-type': FORM_TYPE, ...OWN_PAGE },
+    });
+  const typed = 'Look at <this> & that:\r\nüñ "quoted"';
+  const added = await upload(typed);
+  assert.is(added.status, 303, added.text);
+  const text = await open(added.headers.get('location')!);
+  const shown = /<textarea[^>]*name="\/content"[^>]*>([^<]*)<\/textarea>/.exec(text)![1]!;
+  assert.match(shown, /^Look at &lt;this&gt; &amp; that:\s+üñ /);
+  assert.is(text.split('name="/attachment_ids"').length - 1, 1);
+  const [file] = (await read(id)).attachments;
+  assert.equal([file!.filename, file!.size_bytes], ['build.log', 25]);
+  const long = await upload('ü'.repeat(2_000));
+  assert.equal([long.status, /too long to be kept[\s\S]*go back/.test(long.text)], [413, true]);
+  assert.is((await read(id)).attachments.length, 1);
 });
 
 test('a person decides on an approval in the page of its session; the overview and the agent show those that are open', async () => {

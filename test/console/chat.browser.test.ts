@@ -141,7 +141,7 @@ const startByKeyboard = async ({ page, tenantPath, agent }: Chat): Promise<void>
 const exchangeFiles = async (chat: Chat): Promise<void> => {
   const { page } = chat;
   await page.setInputFiles('input[type="file"]', { name: 'build.log', mimeType: 'text/plain', buffer: Buffer.from('all green') });
-  await Promise.all([page.waitForEvent('load', step()), page.click('[data-form="addSessionAttachment"] button')]);
+  await Promise.all([page.waitForEvent('load', step()), page.click('button[data-form="addSessionAttachment"]')]);
   await write(chat, 'Here is the log.');
   assert.is(await page.locator('.message.user:has-text("Here is the log.") a[download="build.log"]').count(), 1);
   await seeLive(chat, 'build.log says: all green');
