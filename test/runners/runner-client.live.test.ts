@@ -218,7 +218,7 @@ test('a delivery is queued until a runner has it, running while one has it, and 
     await untilStatuses('held', 'held', 'running');
     await assertFilters();
     const [newest] = await list();
-    assert.equal(newest!.held, { reason: 'budget', until, since: null });
+    assert.equal(newest!.held, { reason: 'budget', rule: null, note: null, until, since: null });
     const detail = await read<Json>(platform, agent, `T/deliveries/${newest!.id}`);
     assert.equal([detail.status, detail.held], ['held', newest!.held]);
     work.resolve();

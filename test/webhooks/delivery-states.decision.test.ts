@@ -5,7 +5,7 @@ import { publishedState } from '../../projections/webhooks/delivery-states.ts';
 
 const AT = '2026-03-14T09:30:00.000Z';
 const UNTIL = '2026-03-14T10:00:00.000Z';
-const held = { reason: 'budget', until: UNTIL, since: null };
+const held = { reason: 'budget', rule: null, note: null, until: UNTIL, since: null };
 const working = [{ agent_id: 'one', before: 'p5' }];
 const spent = [{ agent_id: 'one', until: UNTIL }];
 
