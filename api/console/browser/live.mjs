@@ -1,5 +1,4 @@
-import { countMoving, morph, nameRows, rowsOf } from './morph-page.mjs';
-import { isAtEnd, showEnd } from './page-end.mjs';
+import { countMoving, isAtEnd, isOpened, morph, nameRows, rowsOf, showEnd } from './morph-page.mjs';
 import { createRefreshPace } from './refresh-pace.mjs';
 
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
@@ -296,3 +295,5 @@ if (url) {
   setInterval(watch, WATCH_MS);
   showState();
 }
+
+if (isOpened()) showEnd();
