@@ -10,8 +10,8 @@ import { tenantPath } from './visit.ts';
 
 const PATH = '/console/t/:tenant_id/sessions/:session_id/files';
 
-/** A URL has at most this many bytes of typed text. Longer URLs are refused by servers and proxies. */
-const MAX_KEPT = 8_000;
+/** A URL has at most this many bytes of typed text. Proxies refuse URLs of more than 8 KiB. */
+const MAX_KEPT = 6_000;
 
 const TOO_LONG = {
   status: 413,
@@ -36,7 +36,7 @@ const addFile = (deps: ConsoleDeps) => async (c: Context) => {
   }
   const { texts, rest, skipped } = await splitForm(c.req.raw.body ?? new Blob([]).stream(), headers.get('content-type') ?? '');
   const text = (texts.get('/content') ?? '').replaceAll('\r\n', '\n');
-  if (encodeURIComponent(text).length > MAX_KEPT) {
+  if (new URLSearchParams({ text }).toString().length > MAX_KEPT) {
     await rest.cancel();
     return refuse(c, deps, TOO_LONG);
   }

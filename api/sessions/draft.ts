@@ -47,7 +47,8 @@ export const draftOperations = (drafts: Drafts) => ({
     noETag: true,
     run: async (ctx, { session_id }) => {
       await requireReader(ctx, session_id);
-      return { doc: JSON.stringify(await readDraft(ctx, session_id, drafts)), revision: null };
+      const { read, position } = await readDraft(ctx, session_id, drafts);
+      return { body: JSON.stringify(read), next: null, position };
     },
   }),
 });

@@ -65,11 +65,12 @@ export const writeDraft = async (
 
 const expiryOf = (updated_at: string): string => new Date(Date.parse(updated_at) + DRAFT_SECONDS * 1_000).toISOString();
 
-/** Reads what the runner is writing; an empty text if it is writing nothing. @throws Refusal not_found */
+/** Reads what the runner is writing; an empty text if it is writing nothing. `position` is that of the session. @throws Refusal not_found */
 export const readDraft = async (ctx: Ctx, session_id: string, drafts: Pick<Drafts, 'get'>) => {
-  const { state } = await loadSession(ctx, session_id);
+  const { state, position } = await loadSession(ctx, session_id);
   const draft = drafts.get({ tenant: ctx.tenant, session_id });
   const isCurrent = draft?.after === state.last_answer_id && Session.endedAs(state, ctx.at()) === null;
   const { content, updated_at } = isCurrent ? draft : { content: '', updated_at: null };
-  return { session_id, role: 'assistant' as const, content, updated_at, expires_at: updated_at && expiryOf(updated_at) };
+  const read = { session_id, role: 'assistant' as const, content, updated_at, expires_at: updated_at && expiryOf(updated_at) };
+  return { read, position };
 };

@@ -69,7 +69,7 @@ test('a file that is added on the page of a session is named by the next message
   assert.match(await open(`${p.base}/sessions/${id}`), /Here it is[\s\S]+download="build\.log"/);
 });
 
-test('a text that is typed before a file is added is in the message form afterwards; one that is too long adds no file', async () => {
+test('a text that is typed before a file is added stays in the form; with one that is too long, no file is added', async () => {
   const id = await start();
   const upload = (text: string) =>
     p.send('POST', `${p.base}/sessions/${id}/files`, {

@@ -190,7 +190,7 @@ test('an identity in the list names the agents that have it now, of those that t
   assert.equal(await givenTo(id), []);
 });
 
-test('the list names the first 20 agents that have an identity, and counts all; a deleted agent is not among them, also not restored', async () => {
+test('the list names the first 20 agents with an identity, and counts all; deleted and restored ones have none', async () => {
   const agents: TestAgent[] = [];
   for (let n = 0; n < 22; n++) agents.push(await newAgent());
   const { id } = await newDatabase('many.example.com');

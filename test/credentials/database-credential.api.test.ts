@@ -31,7 +31,7 @@ test('a stored database credential is a linked identity of its host, and no resp
     error: null,
   });
   assert.is(created_at, updated_at);
-  assert.equal(await list(), [{ ...(answer.body as Json), given_to: [] }]);
+  assert.equal(await list(), [{ ...(answer.body as Json), given_to: [], given_count: 0 }]);
   assert.not.ok(answer.text.includes(PASSWORD));
 });
 

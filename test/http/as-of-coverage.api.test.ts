@@ -21,6 +21,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   readCostBreakdown: 'sums over a period',
   readBudgetUsage: 'hours that `to` ends',
   getRunnerPresence: 'what the message broker says now',
+  getSessionDraft: 'what the agent is writing now',
   listSettledMessages: 'what runners have acknowledged by now',
   listRunners: 'what the message broker says now',
   listAuditKeys: 'the keys of the platform',

@@ -226,7 +226,7 @@ test('an attachment can be read only by callers who may read the sessions of an 
   for (const unknown of ['0'.repeat(64), 'x', '..']) assert.is((await download(unknown)).status, 404);
 });
 
-test('the runner and members who may assign work to the agent add attachments to a session of a person; others do not', async () => {
+test('only the runner and members who may assign work to the agent add attachments to a session of a person', async () => {
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'starter@example.com');
   const second = await addMember(p, 'MEMBER', p.tenant_id, 'second@example.com');
   for (const { user_id } of [member, second]) await p.send('PUT', `${agent.path}/roles/${user_id}`, { body: { role: 'MANAGER' } });

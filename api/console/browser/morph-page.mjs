@@ -33,9 +33,10 @@ export const countMoving = (/** @type {string[]} */ old, /** @type {string[]} */
  * checks.
  */
 export const KEEP = {
-  // Of a list that only grows, a page has the last rows. Those that are shown stay, so that nothing moves.
+  // Of a list that only grows, a page has the last rows. Those that are shown stay, so that nothing moves, except the draft
+  // of the next one.
   /** @type {(node: Node) => boolean} */
-  beforeNodeRemoved: (node) => !(node instanceof HTMLLIElement && node.parentElement?.matches('[data-grows]')),
+  beforeNodeRemoved: (node) => !(node instanceof HTMLLIElement && node.id !== 'draft' && node.parentElement?.matches('[data-grows]')),
   /** @type {(name: string, element: Element) => boolean} */
   beforeAttributeUpdated: (name, element) => !(name === 'open' && /^(DETAILS|DIALOG)$/.test(element.tagName)),
   /** @type {(old: Node, next: Node) => boolean} */
