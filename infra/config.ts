@@ -155,6 +155,10 @@ export const variableNames: readonly string[] = [
   'GIT_TOKEN_<HOST>',
 ];
 
+const OAUTH_NAME = /^OAUTH_([A-Z0-9_]+)_CLIENT_(?:ID|SECRET)$/;
+const GIT_TOKEN_NAME = /^GIT_TOKEN_([A-Z0-9_]+)$/;
+const isRead = (name: string): boolean => Object.hasOwn(variables.shape, name) || OAUTH_NAME.test(name) || GIT_TOKEN_NAME.test(name);
+
 type Variables = z.output<typeof variables>;
 type PlainConfig = CamelFields<Variables>;
 
@@ -180,7 +184,7 @@ export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
 };
 
 const oauthIn = (env: Record<string, string>): Config['oauth'] => {
-  const names = Object.keys(env).flatMap((name) => /^OAUTH_([A-Z0-9_]+)_CLIENT_(?:ID|SECRET)$/.exec(name)?.[1] ?? []);
+  const names = Object.keys(env).flatMap((name) => OAUTH_NAME.exec(name)?.[1] ?? []);
   const part = (provider: string, kind: string): string => {
     const value = env[`OAUTH_${provider}_CLIENT_${kind}`];
     if (!value) throw new Error(`OAUTH_${provider}_CLIENT_${kind} is missing: an OAuth client needs both its id and its secret`);
@@ -200,7 +204,7 @@ const gitTokensIn = (env: Record<string, string>): Config['gitTokens'] =>
   Object.freeze(
     Object.fromEntries(
       Object.entries(env).flatMap(([name, token]) => {
-        const host = /^GIT_TOKEN_([A-Z0-9_]+)$/.exec(name)?.[1];
+        const host = GIT_TOKEN_NAME.exec(name)?.[1];
         if (host && !isVisibleAscii(token)) throw new Error(`${name} must be a token, or user:token, of visible ASCII characters`);
         return host ? [[host.toLowerCase().replaceAll('__', '-').replaceAll('_', '.'), token]] : [];
       }),
@@ -236,7 +240,7 @@ const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
  * value
  */
 export const loadConfig = (env: Environment): Config => {
-  const set = setVariables(env);
+  const set = setVariables(env, isRead);
   const values = parseVariables(variables, set);
   checkIssuer(values);
   checkMail(values);

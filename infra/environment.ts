@@ -45,10 +45,15 @@ const cleaned = ([name, value]: [string, string | undefined]): [string, string |
   return [name, text];
 };
 
-/** Returns the variables that are set. An empty one counts as not set. @throws Error that names a variable with hidden characters */
-export const setVariables = (env: Environment): Record<string, string> =>
+/**
+ * Returns those of the variables that are set and that `isRead` selects by their names. An empty one counts as not set.
+ * Others are neither checked nor changed: they belong to other programs.
+ * @throws Error that names a variable with hidden characters
+ */
+export const setVariables = (env: Environment, isRead: (name: string) => boolean): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env)
+      .filter(([name]) => isRead(name))
       .map(cleaned)
       .filter((entry): entry is [string, string] => !!entry[1]),
   );

@@ -10,7 +10,8 @@ export type ClientConfig = { readonly annalsUrl: string; readonly annalsKey: str
  * @throws Error with a one-line message that names the malformed or missing variable
  */
 export const loadClientConfig = (env: Environment, needsKey: boolean): ClientConfig => {
-  const { ANNALS_URL, ANNALS_KEY = '', ANNALS_DATA } = parseVariables(z.object(clientVariables), setVariables(env));
+  const set = setVariables(env, (name) => Object.hasOwn(clientVariables, name));
+  const { ANNALS_URL, ANNALS_KEY = '', ANNALS_DATA } = parseVariables(z.object(clientVariables), set);
   if (!ANNALS_URL) throw new Error('ANNALS_URL must be set for this command');
   if (!ANNALS_KEY && needsKey) throw new Error('ANNALS_KEY must be set for this command');
   return { annalsUrl: ANNALS_URL.replace(/\/+$/, ''), annalsKey: ANNALS_KEY, annalsData: resolve(ANNALS_DATA) };

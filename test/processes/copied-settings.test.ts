@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, throws } from 'uvu/assert';
 import { keyFromDigest } from '../../domain/identity/api-key-format.ts';
+import { loadClientConfig } from '../../infra/cli/client-config.ts';
 import { loadConfig } from '../../infra/config.ts';
 import { loadMasterKey } from '../../infra/vault/master-key.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
@@ -52,6 +53,30 @@ test('the secrets of OAuth and OpenID Connect clients are read without what copy
 test('an invisible character within a secret stops the start, with the names of the variable and the character', () => {
   throws(() => loadConfig({ METRICS_TOKEN: 'a\u200bb' }), /^METRICS_TOKEN contains a zero-width space \(U\+200B\): copy the value again$/);
   throws(() => loadConfig({ OIDC_CLIENT_SECRET: 'a\nb' }), /^OIDC_CLIENT_SECRET contains a line end \(U\+000A\)/);
+});
+
+/** Secrets of other programs, as in the environment of a CI job. Line ends and invisible characters are right in them. */
+const OF_OTHER_PROGRAMS: Readonly<Record<string, string>> = {
+  SSH_PRIVATE_KEY: '-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn\n-----END OPENSSH PRIVATE KEY-----\n',
+  KUBE_TOKEN: 'a\u200bb',
+  DEPLOY_SECRET: 'a\nb',
+  NKEYS_SEED: 'a\u0000b',
+  AZURE_CLIENT_ID: 'a\u00a0b\u200bc',
+  MY_OAUTH_X_CLIENT_SECRET: 'a\nb',
+  MY_GIT_TOKEN_X: 'a\nb',
+};
+
+for (const [name, value] of Object.entries(OF_OTHER_PROGRAMS))
+  test(`${name}, which belongs to another program, stops neither the platform nor a client`, () => {
+    equal(loadConfig({ ANNALS_KEY: KEY, [name]: value }).annalsKey, KEY);
+    const client = { ANNALS_URL: 'https://annals.example.com', ANNALS_KEY: KEY };
+    equal(loadClientConfig({ ...client, [name]: value }, true), loadClientConfig(client, true));
+  });
+
+test('a malformed variable of the platform does not stop a client, but one of the client does', () => {
+  const client = { ANNALS_URL: 'https://annals.example.com', ANNALS_KEY: KEY };
+  equal(loadClientConfig({ ...client, METRICS_TOKEN: 'a\nb', GIT_TOKEN_X: 'a\nb' }, true).annalsKey, KEY);
+  throws(() => loadClientConfig({ ...client, ANNALS_KEY: 'ann_\u200b1' }, true), /^ANNALS_KEY contains a zero-width space/);
 });
 
 test('a variable that has only blanks or quotation marks counts as not set', () => {
