@@ -1,9 +1,12 @@
+import { withoutEnd } from './text-end.ts';
+
 /** Characters that nobody sees, or that stand for nothing: blanks, line ends, control and format characters. */
 const INVISIBLE = '[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}]';
-const AT_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, 'gu');
+const AT_START = new RegExp(`^${INVISIBLE}+`, 'u');
+const ANY = new RegExp(INVISIBLE, 'u');
 /** An invisible character that is no blank. */
 const HIDDEN = new RegExp(`(?! )${INVISIBLE}`, 'u');
-const HIDDEN_AT_ENDS = new RegExp(`^(?:(?! )${INVISIBLE})+|(?:(?! )${INVISIBLE})+$`, 'gu');
+const HIDDEN_AT_START = new RegExp(`^(?:(?! )${INVISIBLE})+`, 'u');
 const QUOTED = /^(?:"([^"]*)"|'([^']*)'|`([^`]*)`|“([^”]*)”|„([^“”]*)[“”]|‘([^’]*)’|«([^»]*)»)$/u;
 
 const NAMES: Readonly<Record<number, string>> = {
@@ -19,10 +22,10 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 /** Returns a text without the blanks, line ends and invisible characters that copying adds at its ends. */
-export const trimPasted = (text: string): string => text.replace(AT_ENDS, '');
+export const trimPasted = (text: string): string => withoutEnd(text.replace(AT_START, ''), ANY);
 
 /** Does the same as `trimPasted`, but keeps blanks: for values in which a blank at an end can mean something. */
-export const trimHidden = (text: string): string => text.replace(HIDDEN_AT_ENDS, '');
+export const trimHidden = (text: string): string => withoutEnd(text.replace(HIDDEN_AT_START, ''), HIDDEN);
 
 /** Returns what is between the quotation marks that enclose a text; null if none do. */
 export const unquoted = (text: string): string | null =>

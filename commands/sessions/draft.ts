@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Session from '../../domain/sessions/session.ts';
+import { withoutEnd } from '../../domain/text-end.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
 import { assertSendable } from './person-message.ts';
@@ -25,10 +26,9 @@ export type DraftRef = { readonly tenant: string; readonly session_id: string };
 
 /** The drafts of sessions, which all API processes share. They are only in memory, and can get lost. */
 export type Drafts = {
-  /**
-   * Sets the draft of a session, or removes it (null).
-   * @throws Refusal unavailable if the broker cannot be reached, rate_limited if the tenant sets drafts too often
-   */
+  /** Counts a draft, before any work is done for it. @throws Refusal rate_limited if the tenant sets drafts too often */
+  readonly admit: (tenant: string) => void;
+  /** Sets the draft of a session, or removes it (null). @throws Refusal unavailable if the broker cannot be reached */
   readonly put: (ref: DraftRef, draft: Draft | null) => Promise<void>;
   readonly get: (ref: DraftRef) => Draft | null;
   /** Calls `onChange` when the draft of a session is set, removed or expired, until the returned function is called. */
@@ -37,12 +37,13 @@ export type Drafts = {
 
 /**
  * Redacts a draft. What a pattern matches can still be incomplete at the end of the text. So, if the tenant has patterns,
- * the last word is left out until something follows it.
+ * the last line is left out until another one follows it; in a text of one line, only the last word.
  */
 const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
   const redacted = await redactText(ctx, '/content', content);
   const { patterns } = (await ctx.load(RedactionPatterns, ctx.tenant)).state;
-  return patterns.length === 0 ? redacted : redacted.replace(/\S+$/, '');
+  if (patterns.length === 0) return redacted;
+  return withoutEnd(redacted, redacted.includes('\n') ? /[^\n]/ : /\S/);
 };
 
 /**
@@ -53,8 +54,9 @@ const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
 export const writeDraft = async (
   ctx: Ctx,
   { session_id, content }: Input<typeof SessionDraft, 'tenant_id' | 'session_id'>,
-  drafts: Pick<Drafts, 'put'>,
+  drafts: Pick<Drafts, 'admit' | 'put'>,
 ): Promise<Loaded<null>> => {
+  drafts.admit(ctx.tenant);
   assertSendable('/content', content);
   const { state, position } = await loadSession(ctx, session_id);
   Session.assertOpen(state, ctx.at());

@@ -1,6 +1,7 @@
 import { changedFields } from '../aggregate.ts';
 import { displayText } from '../fields.ts';
 import { conflict, invalid, Refusal } from '../refusal.ts';
+import { withoutEnd } from '../text-end.ts';
 import { type Agent, type AgentEvent, assertExists, initial } from './agent.ts';
 import { nearestNames } from './nearest-names.ts';
 
@@ -41,7 +42,7 @@ const isPlainUrl = (text: string): boolean => {
 export const RepoUrl = displayText(1, 2_048)
   .refine(isPlainUrl, 'must be an https URL without a user name, password, query or fragment')
   .meta({ format: 'uri' })
-  .transform((text) => (isPlainUrl(text) ? new URL(text).href.replace(/\/+$/, '') : text));
+  .transform((text) => (isPlainUrl(text) ? withoutEnd(new URL(text).href, /\//) : text));
 
 /**
  * Returns the refusal for a name that is neither a branch nor a tag of the repository. Its text suggests the most

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../text-end.ts';
+
 /** Matches control characters. They are removed, because no text needs them, and each would take six bytes in JSON. */
 const CONTROLS = /(?![\n\r\t])\p{Cc}/gu;
 
@@ -14,7 +16,7 @@ export const cutText = (value: string, maxBytes: number): CutText => {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= maxBytes) return { text, isCut: head.length < value.length };
   // If the cut is within a character, this character is left out.
-  return { text: new TextDecoder().decode(bytes.subarray(0, maxBytes)).replace(/\ufffd+$/, ''), isCut: true };
+  return { text: withoutEnd(new TextDecoder().decode(bytes.subarray(0, maxBytes)), /\ufffd/), isCut: true };
 };
 
 const MAX_ID_LENGTH = 250;

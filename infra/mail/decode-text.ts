@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
+import { withoutEnd } from '../../domain/text-end.ts';
 import { decodeEscaped, decodeHz, hasCharsetEscape } from './escape-charsets.ts';
 
 /** Names of character sets that senders use, and the name of a set that contains all their characters. */
@@ -18,10 +19,7 @@ const UTF_16 = /^(?:utf-?16|ucs-?2|unicode|iso-10646-ucs-2|csunicode)(?:-?([lb])
 const ESCAPED = /^(?:cs)?iso-?2022-?/;
 
 const canonicalName = (label: string | undefined): string => {
-  const name = (label ?? '')
-    .trim()
-    .replace(/^["']+|["']+$/g, '')
-    .toLowerCase();
+  const name = withoutEnd((label ?? '').trim().replace(/^["']+/, ''), /["']/).toLowerCase();
   return ALIASES.find(([pattern]) => pattern.test(name))?.[1] ?? name;
 };
 

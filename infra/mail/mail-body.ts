@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../domain/text-end.ts';
 import { decodeText } from './decode-text.ts';
 import { joinFlowedLines } from './flowed-text.ts';
 import { fieldOf } from './header-fields.ts';
@@ -85,7 +86,7 @@ const leaf = (collect: Collect, part: MimePart, place: Place): Body => {
 const isBlank = (text: string | null): boolean => text === null || /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 /** Returns the words of a body as a text. A plain text that is blank is no form of them. */
-const wordsOf = ({ text, html }: Body): string => (isBlank(text) && html !== null ? htmlToText(html) : (text ?? '')).replace(/\n+$/, '');
+const wordsOf = ({ text, html }: Body): string => withoutEnd(isBlank(text) && html !== null ? htmlToText(html) : (text ?? ''), /\n/);
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 

@@ -127,8 +127,8 @@ export const openSessionDrafts = ({ connection, whenConnected, isHealthy }: Brok
   const store: Store = { limits: { ...LIMITS, ...limits }, tenants: new Map(), listeners: new Map(), rates: new Map() };
   void whenConnected().then((nats) => nats?.subscribe(SUBJECTS, { callback: (error, message) => error ?? receive(store, message) }));
   return {
+    admit: (tenant) => count(store, tenant),
     put: async (ref, draft) => {
-      count(store, ref.tenant);
       const nats = await connection();
       if (!isHealthy()) throw unavailable();
       await publish(nats, ref, draft);

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -72,16 +73,41 @@ test('a draft that is too long, in a session that has ended, or of another calle
   assert.equal(await outcome(draft(session, 'x')), [409, 'session_ended']);
 });
 
-test('a draft is redacted; with patterns, its last word is left out until something follows it', async () => {
-  await setPatterns([{ pattern: 'CUST-[0-9]{6}', tag: 'customer' }]);
+/** Drafts of a tenant with patterns, and what is shown of them. */
+const redactions: readonly (readonly [draft: string, shown: string])[] = [
+  ['CUST-1234', ''],
+  ['Order of CUST-1234', 'Order of '],
+  ['Order of CUST-123456', 'Order of '],
+  ['Order of CUST-123456 is', 'Order of [redacted:customer] '],
+  ['Order of CUST-123456 is\n', 'Order of [redacted:customer] is\n'],
+  ['Orders:\nCard 4000 12', 'Orders:\n'],
+  ['Orders:\nCard 4000 1234\nand', 'Orders:\nCard [redacted:card]\n'],
+  ['é😀 😀😀', 'é😀 '],
+];
+test('a draft is redacted; with patterns, its last line or word is left out until something follows it', async () => {
+  await setPatterns([
+    { pattern: 'CUST-[0-9]{6}', tag: 'customer' },
+    { pattern: '[0-9]{4} [0-9]{4}', tag: 'card' },
+  ]);
   const session = await p.startSession({}, p.key);
-  const seen: unknown[] = [];
-  for (const content of ['Order of CUST-1234', 'Order of CUST-123456', 'Order of CUST-123456 is']) {
+  const seen: (readonly [string, unknown])[] = [];
+  for (const [content] of redactions) {
     await draft(session, content);
-    seen.push(await shown(session));
+    seen.push([content, await shown(session)]);
   }
-  assert.equal(seen, ['Order of ', 'Order of ', 'Order of [redacted:customer] ']);
   await setPatterns([]);
+  assert.equal(seen, redactions);
+});
+
+test('the end of a draft is left out in linear time, whatever the draft is', async () => {
+  await setPatterns([{ pattern: 'CUST', tag: 'customer' }]);
+  const session = await p.startSession({}, p.key);
+  const startedAt = performance.now();
+  for (const content of [`${'a'.repeat(40_000)} `, `${'a '.repeat(20_000)}\n`, 'a'.repeat(40_000)])
+    assert.is((await draft(session, content)).status, 204);
+  const took = performance.now() - startedAt;
+  await setPatterns([]);
+  assert.ok(took < 1_000 * loadFactor(), `${took} ms`);
 });
 
 test('the stream of changes tells about drafts of the named session those who may read it', async () => {
@@ -105,6 +131,15 @@ test('the stream of changes tells about drafts of the named session those who ma
     return /event: draft\ndata: \{\}\n\n/.test(text);
   };
   assert.equal([await heard(reader.key), await heard(stranger.key)], [true, false]);
+});
+
+test('a draft above the rate is refused before it is redacted', async () => {
+  await setPatterns([{ pattern: '([a-z]{1,30}-){1,30}[0-9]{1,30}', tag: 'slow' }]);
+  const session = await p.startSession({}, p.key);
+  const outcomes = await Promise.all(Array.from({ length: 250 }, () => draft(session, 'a-'.repeat(20_000))));
+  await setPatterns([]);
+  const codes = new Set(outcomes.map(({ status }) => status));
+  assert.ok(codes.has(429) && codes.has(422), [...codes].join());
 });
 
 afterLastTest(() => p.close());
