@@ -7,12 +7,17 @@ const MIN_INTERVAL_MS = 300;
 
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text));
 
-/** Returns the end of a text that is not too long for a draft. */
+/**
+ * Returns the end of a text that is not too long for a draft. It starts with a whole word, because the redaction patterns
+ * of the tenant cannot find a value whose start is missing. Empty if the last word alone is too long.
+ */
 const endOf = (text: string): string => {
+  if (text.length <= MAX_SENT_BYTES && bytesOf(text) <= MAX_SENT_BYTES) return text;
   let end = text.slice(-MAX_SENT_BYTES);
   for (let bytes = bytesOf(end); bytes > MAX_SENT_BYTES; bytes = bytesOf(end))
     end = end.slice(Math.ceil((end.length * (bytes - MAX_SENT_BYTES)) / bytes));
-  return end;
+  const word = end.search(/\s/);
+  return word < 0 ? '' : end.slice(word);
 };
 
 type State = { next: string | null; sending: Promise<void> | null; pause: AbortController };
@@ -44,7 +49,10 @@ export type DraftWriter = {
 /** Creates the writer of the drafts of a session. `path` is the path of the session. */
 export const createDraftWriter = ({ api, mask = (text) => text }: Client, path: string): DraftWriter => {
   const state: State = { next: null, sending: null, pause: new AbortController() };
-  const send = (text: string): Promise<void> => api.draft(`${path}/draft`, endOf(mask(text)));
+  const send = async (text: string): Promise<void> => {
+    const end = endOf(mask(text));
+    if (end !== '' || text === '') await api.draft(`${path}/draft`, end);
+  };
   return {
     write: (text) => {
       state.next = text;
