@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { displayText } from '../../domain/fields.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
-import { invalid } from '../../domain/refusal.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { assertPattern } from '../pattern-compiler.ts';
 
@@ -68,6 +68,22 @@ export const redactText = async (ctx: Ctx, pointer: string, text: string): Promi
     throw invalid(pointer, 'takes too long with the redaction patterns of the tenant: split it', 'too_complex');
   return ctx.patterns.redact(text, patterns).text;
 };
+
+/**
+ * Does the same for what a runner reports, such as the end of a session, which must not be refused. Null if it takes too
+ * long: then the text is not stored.
+ */
+export const redactReported = async (ctx: Ctx, pointer: string, text: string): Promise<string | null> => {
+  try {
+    return await redactText(ctx, pointer, text);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'invalid') return null;
+    throw error;
+  }
+};
+
+/** What is stored instead of a text for which the patterns take too long. `name` says which text it is. */
+export const unredacted = (name: string): string => `the redaction patterns of the tenant are too slow for the ${name}`;
 
 /** Replaces the redaction patterns of the tenant. @throws Refusal invalid */
 export const replaceRedactionPatterns = (

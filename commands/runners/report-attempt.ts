@@ -8,12 +8,11 @@ import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts
 import { secret } from '../../domain/secret.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
-import { redactText } from '../redaction/redaction-patterns.ts';
+import { redactReported, unredacted } from '../redaction/redaction-patterns.ts';
 
 const MAX_REASON_LENGTH = 2_000;
 const MAX_STDERR_LENGTH = 4_000;
 const MAX_SECONDS = 31 * 24 * 3_600;
-const UNREDACTED_REASON = 'the redaction patterns of the tenant are too slow for the reason';
 
 const Code = z.string().regex(/^[\w.-]{1,64}$/, 'must have 1 to 64 letters, digits, `_`, `.` or `-`');
 
@@ -154,16 +153,6 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
   throw notFound();
 };
 
-/** Redacts a text of a report; null if the patterns of the tenant are too slow for it. */
-const redactReported = async (ctx: Ctx, pointer: string, text: string): Promise<string | null> => {
-  try {
-    return await redactText(ctx, pointer, text);
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'invalid') return null;
-    throw error;
-  }
-};
-
 /**
  * Records why an attempt of the calling runner failed. The texts are redacted with the tenant's patterns, and stored
  * encrypted. A second report of the same attempt changes nothing.
@@ -180,7 +169,7 @@ export const reportAttempt = async (
     throw invalid('/message_id', 'is not the id of a message of this delivery to your agent', 'unknown_message');
   const { attempt, outcome, code } = input;
   const texts = {
-    reason: (await redactReported(ctx, '/reason', input.reason)) ?? UNREDACTED_REASON,
+    reason: (await redactReported(ctx, '/reason', input.reason)) ?? unredacted('reason'),
     stderr_tail: input.stderr_tail === null ? null : await redactReported(ctx, '/stderr_tail', input.stderr_tail),
   };
   const location = textsLocation(ctx.tenant, delivery_id, { message_id: message.id, attempt });

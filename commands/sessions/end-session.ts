@@ -5,7 +5,8 @@ import { secret } from '../../domain/secret.ts';
 import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
-import { storableText } from './screen-text.ts';
+import { redactReported, unredacted } from '../redaction/redaction-patterns.ts';
+import { screenText } from './screen-text.ts';
 import { loadSession } from './session-access.ts';
 import { sessionView } from './session-names.ts';
 
@@ -37,6 +38,12 @@ export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<
   error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
 });
 
+/** Screens a text of a person, or redacts that of the runner, whose session ends in any case. @throws Refusal invalid */
+const endText = async (ctx: Ctx, field: keyof EndTexts, text: string): Promise<string> =>
+  ctx.principal.kind === 'runner'
+    ? ((await redactReported(ctx, `/${field}`, text)) ?? unredacted(field))
+    : screenText(ctx, `/${field}`, text);
+
 /**
  * Redacts or screens the texts of a request, and encrypts them. A repeat with the same Idempotency-Key gets what was
  * stored.
@@ -44,7 +51,7 @@ export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<
  */
 const sealTexts = (ctx: Ctx, session: Session.Session, { summary, error }: EndTexts): Promise<Session.EndFields> => {
   const seal = async (field: keyof EndTexts, text: string | null) =>
-    text === null ? null : ctx.seal(locationOf(session, field), secret(await storableText(ctx, `/${field}`, text)));
+    text === null ? null : ctx.seal(locationOf(session, field), secret(await endText(ctx, field, text)));
   return ctx.sideEffect(async () => ({ sealed_summary: await seal('summary', summary), sealed_error: await seal('error', error) }));
 };
 

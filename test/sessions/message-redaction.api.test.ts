@@ -34,6 +34,21 @@ test('without redaction patterns, a message is stored unchanged; if applying the
   assert.is(p.eventsOf('MessageAppended').length, before);
 });
 
+for (const how of ['complete', 'fail', 'cancel'])
+  for (const field of ['summary', 'error'])
+    test(`${how} by a runner ends its session, even if the patterns are too slow for its ${field}; by a person, it is refused`, async () => {
+      await setPatterns([{ pattern: '([a-z]{1,30}-){1,30}[0-9]{1,30}', tag: 'slow' }]);
+      const session = await p.startSession();
+      const slow = { [field]: 'a-'.repeat(8_000) };
+      if (how === 'cancel') assert.equal(errorCode(await p.end(session, how, slow, p.key)), 'too_complex');
+      const ended = await p.end(session, how, slow);
+      assert.is(ended.status, 200, ended.text);
+      const instead = `the redaction patterns of the tenant are too slow for the ${field}`;
+      assert.equal([(ended.body as Json)[field], ((await p.read(session)).session as Json)[field]], [instead, instead]);
+      const again = await p.end(session, how, slow);
+      assert.is(again.status, 200, 'a repeat changes nothing');
+    });
+
 afterLastTest(() => p.close());
 
 test.run();
