@@ -37,3 +37,7 @@ export const entryPoint = (entry: EntryPoint, root = PROGRAM_ROOT): string => {
   const bundled = join(root, BUNDLE, `${bundledName(entry)}.js`);
   return existsSync(bundled) ? bundled : sourceFile(entry, root);
 };
+
+/** The path of the entry point `infra/main.ts` of the program that runs: in the bundle, or in the sources. */
+export const RUNNING_MAIN =
+  basename(import.meta.dirname) === BUNDLE ? join(import.meta.dirname, `${bundledName('infra/main.ts')}.js`) : sourceFile('infra/main.ts');

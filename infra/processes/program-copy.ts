@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:f
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { printErrorLine } from '../logging/print-line.ts';
 import { lockFile, type ProcessLock } from '../process-lock.ts';
-import { BUNDLE, entryPoint, PROGRAM_ROOT } from '../program.ts';
+import { BUNDLE, entryPoint, PROGRAM_ROOT, RUNNING_MAIN } from '../program.ts';
 import { readPidFile, writePidFile } from '../supervision/pid-file.ts';
 import { bundleProgram } from './bundle-program.ts';
 import { linkNatsServer, linkPackages } from './link-packages.ts';
@@ -23,18 +23,22 @@ import {
  * used again as soon as no process runs from it, because the compile cache knows files by their path.
  */
 const COPIES = '.programs';
-const LOCK_TIMEOUT_MS = 30_000;
+/** The process with the lock may be bundling, which takes a minute on a slow machine. */
+const LOCK_TIMEOUT_MS = 120_000;
 const LOCK_POLL_MS = 50;
 
 const isCopy = (dir: string): boolean => basename(dirname(dir)) === COPIES;
 
-/** Bundles a copy. If that fails, processes run from the sources. */
+const printUnbundled = (reason: string): void =>
+  printErrorLine(`annals: the program is not bundled, so it starts more slowly and needs more memory: ${reason}`);
+
+/** Bundles a copy. If that fails, processes run from the sources, and the next start tries again. */
 const bundle = (copy: string): void => {
   try {
     bundleProgram(copy);
   } catch (error) {
     rmSync(join(copy, BUNDLE), { recursive: true, force: true });
-    printErrorLine(`annals: the program is not bundled, so it starts more slowly: ${(error as Error).message}`);
+    printUnbundled((error as Error).message);
   }
 };
 
@@ -84,9 +88,21 @@ const waitForLock = (file: string): ProcessLock | undefined => {
   return undefined;
 };
 
+/** Completes a copy whose bundling has failed, unless processes run from it: they would load both sources and bundle. */
+const completeLater = (copy: string, contents: ProgramContents, complete: (copy: string) => void): void => {
+  if (existsSync(join(copy, BUNDLE))) return;
+  if (isUsed(copy)) {
+    printUnbundled('other processes run from the same copy; it is bundled at the next start after they have ended');
+    return;
+  }
+  forgetContents(copy);
+  complete(copy);
+  recordContents(copy, contents);
+};
+
 /**
  * Returns the directory of a copy of the program at `root`, which belongs to the process `pid` until it ends. `complete`
- * is called for a copy that was made or changed.
+ * bundles a copy that was made or changed, or that has no bundle.
  * @throws Error if the checkout cannot be written to
  */
 export const copyProgram = (root: string, pid: number, complete = bundle): string => {
@@ -96,7 +112,8 @@ export const copyProgram = (root: string, pid: number, complete = bundle): strin
   try {
     const contents = contentsOf(root);
     const copy = copiesOf(root).find((each) => isMadeOf(each, contents)) ?? firstFreeCopy(root);
-    if (!isMadeOf(copy, contents)) renew(root, copy, contents, complete);
+    if (isMadeOf(copy, contents)) completeLater(copy, contents, complete);
+    else renew(root, copy, contents, complete);
     mkdirSync(usersOf(copy), { recursive: true });
     writePidFile(join(usersOf(copy), `${pid}.json`), pid);
     return copy;
@@ -121,22 +138,21 @@ export const programPlace = (): ProgramPlace => {
     const node = join(copy, relative(PROGRAM_ROOT, process.execPath));
     const isPackaged = process.execPath.startsWith(join(realpathSync(PROGRAM_ROOT), 'node_modules') + sep);
     return { root: copy, node: isPackaged && existsSync(node) ? node : process.execPath };
-  } catch {
+  } catch (error) {
+    printErrorLine(`annals: the program runs from ${PROGRAM_ROOT} itself, because it could not be copied: ${(error as Error).message}`);
     return { root: PROGRAM_ROOT, node: process.execPath };
   }
 };
 
 /**
- * Replaces this process with one that runs the same command from a copy of the program, unless it already does. A
- * process with an IPC channel runs where its supervisor has started it.
+ * Replaces this process with one that runs the same command from a copy of the program, and from its bundle, unless it
+ * already does. The npm package is not copied, but has a bundle. A process with an IPC channel runs where its supervisor
+ * has started it.
  */
 export const runFromCopy = (): void => {
-  if (isCopy(PROGRAM_ROOT) || process.channel) return;
+  if (process.channel) return;
   const { root, node } = programPlace();
-  if (root === PROGRAM_ROOT) return;
-  process.execve!(
-    node,
-    [node, ...process.execArgv, entryPoint('infra/main.ts', root), ...process.argv.slice(2)],
-    process.env as Record<string, string>,
-  );
+  const main = entryPoint('infra/main.ts', root);
+  if (main === RUNNING_MAIN) return;
+  process.execve!(node, [node, ...process.execArgv, main, ...process.argv.slice(2)], process.env as Record<string, string>);
 };

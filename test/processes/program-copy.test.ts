@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
-import { equal, is, not } from 'uvu/assert';
+import { equal, is, not, throws } from 'uvu/assert';
+import { bundleProgram } from '../../infra/processes/bundle-program.ts';
 import { copyProgram as copyAndBundle } from '../../infra/processes/program-copy.ts';
+import { ENTRY_POINTS } from '../../infra/program.ts';
 import { startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
 /** Copies a program without a bundle. The programs of these tests cannot be bundled. */
@@ -85,6 +87,40 @@ test('other packages are linked anew, and an interrupted copy is made again from
     write(copy, 'infra/remains.ts');
     is(copyProgram(dir, process.pid), copy);
     equal(isThere(copy, 'infra/main.ts', 'infra/remains.ts'), [true, false]);
+  }));
+
+test('a copy whose bundling failed is bundled by the first later start that finds it unused', () =>
+  withTempDirectory(async (dir) => {
+    checkoutOf(dir);
+    for (const entry of ENTRY_POINTS) write(dir, entry, "import 'a/late.js';");
+    const lines: string[] = [];
+    const { error } = console;
+    console.error = (line: string) => void lines.push(line);
+    try {
+      const [one, other] = [runningProcess(), runningProcess()];
+      const copy = copyAndBundle(dir, one.pid);
+      write(copy, 'node_modules/a/late.js', 'console.log(1);');
+      is(copyAndBundle(dir, other.pid), copy);
+      equal(isThere(copy, 'bundle'), [false]);
+      await Promise.all([one.end(), other.end()]);
+      is(copyAndBundle(dir, process.pid), copy);
+      equal(isThere(copy, 'bundle/main.js', 'contents.json'), [true, true]);
+      is(copyAndBundle(dir, process.pid), copy);
+      equal(
+        lines.map((line) => /^annals: the program is not bundled, .*: (?:.*late\.js|other processes run from)/s.test(line)),
+        [true, true],
+        lines.join('\n'),
+      );
+    } finally {
+      console.error = error;
+    }
+  }));
+
+test('bundling leaves the environment variables of the process as they were', () =>
+  withTempDirectory(async (dir) => {
+    const env = { ...process.env };
+    throws(() => bundleProgram(dir));
+    equal({ ...process.env }, env);
   }));
 
 test.run();
