@@ -5,6 +5,7 @@ import { idOf } from '../../domain/id.ts';
 import { microsOf, Usd, usdOf } from '../../domain/money.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
+import type { RequestFields } from '../../domain/sessions/approval.ts';
 import { requestApproval } from '../../domain/sessions/decide-approval.ts';
 import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
@@ -87,16 +88,11 @@ const assertApprovalOfKind = ({ role, kind, approval }: Append): void => {
   if (approval !== null && role !== 'assistant') throw invalid('/role', 'must be assistant for the kind approval', 'wrong_role');
 };
 
-/** Returns the decision to append a message and, if it asks for an approval, this request. @throws Refusal invalid */
-const decisionOf = async (
-  ctx: Ctx,
-  { session_id, approval }: Append,
-  message: Session.NewMessage,
-  usage: Session.Usage | null,
-): Promise<(session: Session.Session) => Session.SessionEvent[]> =>
-  approval === null
-    ? Session.appendMessage(message, usage, ctx.at())
-    : requestApproval(message, usage, { request: await sealRequest(ctx, session_id, message.message_id, approval), at: ctx.at() });
+type Decision = (session: Session.Session) => Session.SessionEvent[];
+
+/** Returns the decision to append a message and, if it asks for an approval, this request. */
+const decisionOf = (ctx: Ctx, message: Session.NewMessage, usage: Session.Usage | null, request: RequestFields | null): Decision =>
+  request === null ? Session.appendMessage(message, usage, ctx.at()) : requestApproval(message, usage, { request, at: ctx.at() });
 
 /**
  * Returns how much a message used a language model; null if it reports nothing. If it names no model, the usage is
@@ -168,9 +164,11 @@ export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<Ret
   const usage = await ctx.sideEffect(() => usageOf(ctx, input, session.state));
   const message_id = ctx.newId();
   const location = contentLocation(ctx.tenant, session_id, message_id);
+  const request = input.approval === null ? null : await sealRequest(ctx, session_id, message_id, input.approval);
+  // The last side effect, because repeats of requests that were stored without it find the others by their numbers.
   const sealed = await sealContent(ctx, location, content);
   const message = { message_id, role, kind, model_id, sealed_content: sealed ?? '', attachment_ids };
-  const loaded = await ctx.transact(Session, session_id, await decisionOf(ctx, input, message, usage));
+  const loaded = await ctx.transact(Session, session_id, decisionOf(ctx, message, usage, request));
   const approval = input.approval === null ? null : await findApproval(ctx, loaded, message_id);
   const shown = approval && (await approvalView(ctx, approval));
   const stored = await ctx.open(location, sealed ?? (await storedContent(ctx, loaded, message_id)));

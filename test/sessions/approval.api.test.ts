@@ -118,6 +118,25 @@ test('a decision counts once, even if the session has ended since; its repeat ne
   assert.is(closing(), count);
 });
 
+test('a repeated request for an approval gets the first answer after its expiry, also one stored before contents were', async () => {
+  for (const isOld of [false, true]) {
+    const session = await p.startSession();
+    const now = Date.now();
+    const body = { role: 'assistant', kind: 'approval', content: 'May I?', approval: { ...ACTION, expires_at: new Date(now + 60_000) } };
+    const headers = { 'idempotency-key': `asked ${isOld}` };
+    const send = () => p.send('POST', `${session}/messages`, { key: agent.runner, body, headers });
+    const first = await send();
+    assert.is(first.status, 201, first.text);
+    const outcome = p.log.events.findLast(({ category }) => category === 'idempotency')!.data as { found: unknown[] };
+    assert.equal(outcome.found.length, 3);
+    if (isOld) outcome.found = outcome.found.filter((found, index) => index === 0 || (found as Json | null)?.sealed_request);
+    p.clock.now = () => now + 61_000;
+    const again = await send();
+    p.clock.now = Date.now;
+    assert.equal([again.status, again.body], [201, first.body], again.text);
+  }
+});
+
 test('after its expiry, or after the end of the session, nobody can decide on an approval', async () => {
   const until = async (session: string) => ask(session, { ...ACTION, expires_at: new Date(Date.now() + 60_000).toISOString() });
   const [overdue, cancelled] = [await p.startSession(), await p.startSession()];
