@@ -1,28 +1,61 @@
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx } from '../context.ts';
 
+/** A page of messages has at most this many bytes of text, but at least one message. */
+export const PAGE_BYTES = 8 << 20;
+/** The approximate number of bytes that a message needs in addition to its text. */
+export const MESSAGE_OVERHEAD_BYTES = 400;
+
 /** How many events of a session are read at once to find its last messages. */
 const EVENTS = 200;
 
-/** Returns the revisions of the messages in a part of the stream, the oldest first. */
-const messagesBetween = async (ctx: Ctx, session_id: string, from: number, before: number): Promise<number[]> => {
-  const revisions: number[] = [];
-  for await (const event of ctx.history(Session, session_id, { from, limit: before - from }))
-    if (event.revision < before && Session.messageIn(event)) revisions.push(event.revision);
-  return revisions;
+/** Reads the events of a session before a revision, the last one first. */
+const eventsBefore = async function* (ctx: Ctx, session_id: string, before: number) {
+  for (let end = before; end > 0; end = Math.max(0, end - EVENTS)) {
+    const from = Math.max(0, end - EVENTS);
+    const events = await Array.fromAsync(ctx.history(Session, session_id, { from, limit: end - from }));
+    yield* events.filter(({ revision }) => revision < end).toReversed();
+  }
 };
 
+/** Returns the bytes that base64url stands for, which are at least those of the text that is encrypted in it. */
+const bytesIn = (sealed: string): number => Math.ceil((sealed.length * 3) / 4);
+
 /**
- * Finds the last messages of a session before a revision: at most `limit`. `from` is the revision of the first of them,
- * and `earlier` whether there are messages before it.
+ * Finds the last messages of a session before a revision: at most `limit`, and not more than fit into one page. `from`
+ * is the revision of the first of them, and `earlier` whether there are messages before it.
  */
 export const lastMessages = async (
   ctx: Ctx,
   session_id: string,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<{ readonly from: number; readonly earlier: boolean }> => {
-  let found: number[] = [];
-  for (let end = before; end > 0 && found.length <= limit; end = Math.max(0, end - EVENTS))
-    found = [...(await messagesBetween(ctx, session_id, Math.max(0, end - EVENTS), end)), ...found];
-  return found.length > limit ? { from: found.at(-limit)!, earlier: true } : { from: 0, earlier: false };
+  const found = { from: before, count: 0, bytes: 0 };
+  for await (const event of eventsBefore(ctx, session_id, before)) {
+    if (event.type === 'ApprovalRequested') found.bytes += event.data.sealed_request.length;
+    const message = Session.messageIn(event);
+    if (!message) continue;
+    const bytes = bytesIn(message.sealed_content) + MESSAGE_OVERHEAD_BYTES;
+    const isFull = found.count === limit || found.bytes + bytes > PAGE_BYTES;
+    if (isFull && found.count > 0) return { from: found.from, earlier: true };
+    Object.assign(found, { from: event.revision, count: found.count + 1, bytes: found.bytes + bytes });
+  }
+  return { from: 0, earlier: false };
+};
+
+/** Finds the files with these ids that were added to a session before a revision, in the order in which they were added. */
+export const filesBefore = async (
+  ctx: Ctx,
+  session_id: string,
+  { before, ids }: { readonly before: number; readonly ids: ReadonlySet<string> },
+): Promise<Session.Attachment[]> => {
+  const found: Session.Attachment[] = [];
+  if (ids.size === 0) return found;
+  for await (const { type, data, at } of eventsBefore(ctx, session_id, before)) {
+    if (type !== 'SessionAttachmentAdded' || !ids.has(data.attachment_id)) continue;
+    const { agent_id: _, ...file } = data;
+    found.unshift({ ...file, created_at: at });
+    if (found.length === ids.size) break;
+  }
+  return found;
 };

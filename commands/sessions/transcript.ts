@@ -8,12 +8,7 @@ import { contentLocation } from './content-location.ts';
 import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
 import { sessionView } from './session-names.ts';
-import { lastMessages } from './transcript-end.ts';
-
-/** A page of messages has at most this many bytes of text, but at least one message. */
-const PAGE_BYTES = 8 << 20;
-/** The approximate number of bytes that a message needs in addition to its text. */
-const MESSAGE_OVERHEAD_BYTES = 400;
+import { filesBefore, lastMessages, MESSAGE_OVERHEAD_BYTES, PAGE_BYTES } from './transcript-end.ts';
 
 type MessageView = ReturnType<typeof messageView>;
 
@@ -58,13 +53,17 @@ const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }
   return { messages, attachments, next: null };
 };
 
-/** Reads the last messages before a revision: at most `limit`, and fewer if they are too large for one page. */
+/**
+ * Reads the last messages before a revision: at most `limit`, and fewer if they are too large for one page. The files
+ * that they name are in the result, too, even if they were added before the first of the messages.
+ */
 const readLastMessages = async (ctx: Ctx, session_id: string, before: number, limit: number) => {
-  for (let size = limit; ; size = Math.ceil(size / 2)) {
-    const { from, earlier } = await lastMessages(ctx, session_id, { before, limit: size });
-    const found = await readMessages(ctx, session_id, { from, until: before - 1, limit: size });
-    if (found.next === null || size === 1) return { ...found, from, next: earlier ? from : null };
-  }
+  const { from, earlier } = await lastMessages(ctx, session_id, { before, limit });
+  const { messages, attachments } = await readMessages(ctx, session_id, { from, until: before - 1, limit });
+  const named = new Set(messages.flatMap(({ attachment_ids }) => attachment_ids));
+  const ids = named.difference(new Set(attachments.map(({ id }) => id)));
+  const files = (await filesBefore(ctx, session_id, { before: from, ids })).map((file) => attachmentView(ctx, file));
+  return { messages, attachments: [...files, ...attachments], from, next: earlier ? from : null };
 };
 
 const readPart = async (ctx: Ctx, session_id: string, revision: number, { from, limit, newest }: TranscriptWindow) => {

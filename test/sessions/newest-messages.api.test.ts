@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -45,18 +46,33 @@ test('the newest messages of a session come in pages of 50, each in the order in
   assert.equal(await pagesOf(session, '&limit=60'), [numbers(60, 120), numbers(0, 60)]);
 });
 
-test('if the newest messages are too large for one page, it has fewer of them, and the last one', async () => {
+test('if the newest messages are too large for one page, it has as many as fit into 8 MiB, whatever its limit', async () => {
   const session = await newSession();
   for (let n = 0; n < 30; n++) await write(session, `${n} ${'x'.repeat(400_000)}`);
-  const pages = await pagesOf(session);
-  assert.ok(pages.length > 1);
-  assert.equal(
-    pages
-      .toReversed()
-      .flat()
-      .map((content) => content.split(' ')[0]),
-    numbers(0, 30),
-  );
+  for (const query of ['', '&limit=100000']) {
+    const pages = (await pagesOf(session, query)).map((page) => page.map((content) => content.split(' ')[0]));
+    assert.equal(pages, [numbers(10, 30), numbers(0, 10)], query);
+  }
+});
+
+test('a page with the newest messages has the files that they name, each once, and those added between them', async () => {
+  const session = await newSession();
+  const upload = async (filename: string): Promise<Json> => {
+    const raw = formBody({ name: 'upload', filename, content: filename });
+    const answer = await p.send('POST', `${session}/attachments`, { key, raw, headers: { 'content-type': FORM_TYPE } });
+    assert.is(answer.status, 201, answer.text);
+    return answer.body as Json;
+  };
+  const [early, other, shared] = [await upload('early.txt'), await upload('other.txt'), await upload('shared.txt')];
+  await write(session, '0', { attachment_ids: [shared.id] });
+  for (let n = 1; n < 300; n++) await write(session, String(n));
+  await write(session, '300', { attachment_ids: [shared.id, early.id] });
+  const between = await upload('between.txt');
+  await write(session, '301', { attachment_ids: [between.id, early.id] });
+  const attachmentsOf = async (query: string) => ((await p.send('GET', `${session}?order=newest${query}`)).body as Json).attachments;
+  assert.equal(await attachmentsOf('&limit=2'), [early, shared, between]);
+  assert.equal(await attachmentsOf('&limit=1'), [early, between]);
+  assert.equal(await attachmentsOf('&limit=1000'), [early, other, shared, between]);
 });
 
 afterLastTest(p.close);
