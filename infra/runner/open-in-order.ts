@@ -4,6 +4,7 @@ import type { Msg } from 'nats';
 import { comparePositions, parseToken } from '../../domain/event.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
+import type { OpenedSession } from './live-session.ts';
 import { createLiveSessions } from './live-sessions.ts';
 import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
@@ -82,9 +83,12 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    // A stop that was published before is not heard, and may still be at the broker.
-    const isStopped = !live.signal.aborted && (await isStoppedAfter(message, () => api.stoppedAt(agent, session)));
-    const failure = isStopped ? null : await work(live);
+    // A stop that the live session has not heard may still be at the broker. Each run asks, because it can have waited.
+    const run: OpenedSession['run'] = async (handle) => {
+      const isStopped = !live.signal.aborted && (await isStoppedAfter(message, () => api.stoppedAt(agent, session)));
+      return isStopped ? null : live.run(handle);
+    };
+    const failure = await work({ ...live, run });
     const others = live.close();
     if (failure && !live.signal.aborted) return failure;
     for (const { id: other, previous } of others) taken.set(previous, other);

@@ -129,4 +129,22 @@ for (const { kinds, stop, seen: expected } of AT_THE_BROKER)
     }),
   );
 
+test(
+  'a stop that the runner does not hear while an event waits for the budget: the event is settled without another run',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    let runs = 0;
+    Object.assign(service.budget, { limit_usd: 1, left_usd: 0.3 });
+    const { lines } = await startClient(service.url, dir, async () => {
+      runs++;
+      throw new BudgetExceeded('used up', '2026-03-14T10:00:00.000Z', { limit_usd: 1, left_usd: 0.3 });
+    });
+    await send(nats, 0, 'started');
+    await waitUntil(() => lines.some((line) => line.includes('budget of the agent is used up')));
+    service.stopped.set('s', positionOf(1));
+    Object.assign(service.budget, { left_usd: 1 });
+    await waitUntil(() => areAcknowledged(nats, 1));
+    assert.is(runs, 1);
+  }),
+);
+
 test.run();
