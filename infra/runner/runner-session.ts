@@ -28,7 +28,8 @@ export type NewAttachment = { readonly filename: string; readonly bytes: Uint8Ar
 /**
  * `key` says that a message of a session is the same one if the runner sends it again, for example because it was killed
  * before the event was acknowledged: at most 200 printable ASCII characters. In a handler, it is a key of the event, or
- * of the last message that the handler has taken; otherwise, it is a key of the session.
+ * of the last message that the handler has taken; otherwise, it is a key of the session. A handler that takes messages
+ * while it answers must put the id of the message that it answers into the key.
  */
 export type Keyed = { readonly key: string };
 
