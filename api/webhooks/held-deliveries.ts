@@ -13,6 +13,7 @@ import { openAgents, openAgentsOfAllTenants } from '../../projections/webhooks/o
 import { operation } from '../http/operation.ts';
 import { readableAgents } from './delivery-list.ts';
 import type { DeliveryStates, QueueCtx } from './delivery-states.ts';
+import { futureUntil } from './held-words.ts';
 
 type SpentQueues = Pick<DeliveryStates, 'spentQueues'>;
 
@@ -25,11 +26,44 @@ const heldOf = async (ctx: QueueCtx, args: HeldArgs, { spentQueues }: SpentQueue
   return [...byRules, ...byBudgets].sort((one, other) => Date.parse(one.since) - Date.parse(other.since));
 };
 
-/** How many deliveries of all tenants something holds, and when the first of them can go on; null if this is not known. */
+/** How many deliveries of all tenants something holds, and the coming time when the first of them can go on, if it is known. */
 export type HeldTotal = { readonly count: number; readonly until: string | null };
 
 const earlier = (one: string | null, other: string | null): string | null =>
   one === null || other === null ? (one ?? other) : one < other ? one : other;
+
+/** The totals by what holds the deliveries. That of budgets is an error while they cannot be read. */
+export type HeldTotals = Readonly<Record<Exclude<HeldKind, 'budget'>, HeldTotal> & { budget: HeldTotal | Error }>;
+
+/** The time limit for the reading of the budgets of all tenants, which are in the event store, in milliseconds. */
+const BUDGETS_TIMEOUT_MS = 1_000;
+
+const timeout = (): Promise<never> =>
+  new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`no answer within ${BUDGETS_TIMEOUT_MS / 1_000} s`)), BUDGETS_TIMEOUT_MS).unref();
+  });
+
+const totalOf = (groups: readonly HeldTotal[]): HeldTotal => ({
+  count: groups.reduce((sum, { count }) => sum + count, 0),
+  until: groups.map(({ until }) => futureUntil(until)).reduce(earlier, null),
+});
+
+/** Counts the deliveries of all tenants that budgets hold. */
+const heldByBudgetsOfAllTenants = async (
+  contextOf: (tenant: string) => QueueCtx,
+  reads: QueueCtx['reads'],
+  states: SpentQueues,
+): Promise<HeldTotal> => {
+  const tenants = Map.groupBy(await openAgentsOfAllTenants(reads), ({ tenant_id }) => tenant_id);
+  const groups = [...tenants].map(async ([tenant_id, agents]) => {
+    const queues = await states.spentQueues(
+      contextOf(tenant_id),
+      agents.map(({ agent_id }) => agent_id),
+    );
+    return heldBySpentBudgets(reads, { tenant_id }, queues);
+  });
+  return totalOf((await Promise.all(groups)).flat());
+};
 
 /**
  * Counts the held deliveries of all tenants, by what holds them. Budgets are read of at most 100 agents: those whose
@@ -39,28 +73,13 @@ export const heldOfAllTenants = async (
   contextOf: (tenant: string) => QueueCtx,
   reads: QueueCtx['reads'],
   states: SpentQueues,
-): Promise<Readonly<Record<HeldKind, HeldTotal>>> => {
-  const [byRules, open] = await Promise.all([heldByRulesOfAllTenants(reads), openAgentsOfAllTenants(reads)]);
-  const byBudgets = await Promise.all(
-    [...Map.groupBy(open, ({ tenant_id }) => tenant_id)].map(async ([tenant_id, agents]) => {
-      const ctx = contextOf(tenant_id);
-      const queues = await states.spentQueues(
-        ctx,
-        agents.map(({ agent_id }) => agent_id),
-      );
-      return heldBySpentBudgets(reads, { tenant_id }, queues);
-    }),
-  );
-  const totals: Record<HeldKind, HeldTotal> = {
-    budget: { count: 0, until: null },
-    rate: { count: 0, until: null },
-    hours: { count: 0, until: null },
-  };
-  for (const { reason, rule, count, until } of [...byRules, ...byBudgets.flat()]) {
-    const kind = heldKind(reason, rule);
-    totals[kind] = { count: totals[kind].count + count, until: earlier(totals[kind].until, until) };
-  }
-  return totals;
+): Promise<HeldTotals> => {
+  const [byRules, budget] = await Promise.all([
+    heldByRulesOfAllTenants(reads),
+    Promise.race([heldByBudgetsOfAllTenants(contextOf, reads, states), timeout()]).catch((error: Error) => error),
+  ]);
+  const ofKind = (kind: HeldKind): HeldTotal => totalOf(byRules.filter(({ reason, rule }) => heldKind(reason, rule) === kind));
+  return { budget, rate: ofKind('rate'), hours: ofKind('hours') };
 };
 
 /** Creates the operation that says which deliveries are held. */

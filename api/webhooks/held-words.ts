@@ -15,3 +15,7 @@ export const whyWords = (why: Why): string => {
   const words = reason.replaceAll('_', ' ');
   return WORDS[reason]?.(why) ?? `${words}${rule === null || rule === reason ? '' : `, rule ${rule}`}${note === null ? '' : `: ${note}`}`;
 };
+
+/** Returns the time until which something is held; null if it is over, because something else holds it now. */
+export const futureUntil = (until: string | null, now = Date.now()): string | null =>
+  until === null || Date.parse(until) <= now ? null : until;

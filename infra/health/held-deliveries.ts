@@ -1,12 +1,10 @@
 import { createDeliveryStates, type QueueCtx } from '../../api/webhooks/delivery-states.ts';
-import { type HeldTotal, heldOfAllTenants } from '../../api/webhooks/held-deliveries.ts';
+import { type HeldTotal, type HeldTotals, heldOfAllTenants } from '../../api/webhooks/held-deliveries.ts';
+import { futureUntil } from '../../api/webhooks/held-words.ts';
 import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { counted } from '../../domain/counted.ts';
 import { HELD_KINDS, type HeldKind } from '../../domain/webhooks/held-kind.ts';
-import { ok, type Result } from './finding.ts';
-
-/** How many deliveries of the platform are held, by what holds them. */
-export type HeldTotals = Readonly<Record<HeldKind, HeldTotal>>;
+import { ok, type Result, reasonOf, warn } from './finding.ts';
 
 /** `contextOf` returns the context in which the budgets of a tenant's agents are read. */
 type HeldParts = {
@@ -27,15 +25,29 @@ const CAUSES: Readonly<Record<HeldKind, string>> = {
   hours: 'outside of working hours',
 };
 
-/** Returns the finding about held deliveries. They are no fault: they go on by themselves. */
-export const heldResult = (totals: HeldTotals): Result => {
-  const found = HELD_KINDS.filter((kind) => totals[kind].count > 0);
-  const figures = Object.fromEntries(HELD_KINDS.map((kind) => [`held_by_${kind}`, totals[kind].count]));
-  if (found.length === 0) return { ...ok('none'), figures };
-  const sum = found.reduce((total, kind) => total + totals[kind].count, 0);
-  const parts = found.map((kind) => {
-    const { count, until } = totals[kind];
-    return `${count} ${CAUSES[kind]}${until === null ? '' : ` until ${until}`}`;
+const BUDGETS_ADVICE = 'repair the event store: what budgets hold is read from it';
+
+/** Returns the totals that are known. */
+export const knownTotals = (totals: HeldTotals): readonly (HeldTotal & { readonly kind: HeldKind })[] =>
+  HELD_KINDS.flatMap((kind) => {
+    const total = totals[kind];
+    return total instanceof Error ? [] : [{ kind, ...total }];
   });
-  return { ...ok(`${counted(sum, 'delivery')} ${sum === 1 ? 'is' : 'are'} held: ${parts.join('; ')}`), figures };
+
+/**
+ * Returns the finding about held deliveries. They are no fault: they go on by themselves. While budgets cannot be read, it
+ * has only what rules hold.
+ */
+export const heldResult = (totals: HeldTotals): Result => {
+  const known = knownTotals(totals);
+  const figures = Object.fromEntries(known.map(({ kind, count }) => [`held_by_${kind}`, count]));
+  const found = known.filter(({ count }) => count > 0);
+  const sum = found.reduce((total, { count }) => total + count, 0);
+  const parts = found.map(({ kind, count, until }) => {
+    const future = futureUntil(until);
+    return `${count} ${CAUSES[kind]}${future === null ? '' : ` until ${future}`}`;
+  });
+  const message = sum === 0 ? 'none' : `${counted(sum, 'delivery')} ${sum === 1 ? 'is' : 'are'} held: ${parts.join('; ')}`;
+  if (!(totals.budget instanceof Error)) return { ...ok(message), figures };
+  return { ...warn(`by rules: ${message}; by budgets: not known (${reasonOf(totals.budget)})`, BUDGETS_ADVICE), figures };
 };

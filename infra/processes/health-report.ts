@@ -1,6 +1,7 @@
 import type { NatsConnection } from 'nats';
 import type { ClientBase } from 'pg';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import type { HeldTotals } from '../../api/webhooks/held-deliveries.ts';
 import { counted } from '../../domain/counted.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
@@ -12,7 +13,7 @@ import { fileAdvice } from '../health/file-cause.ts';
 import { examine, type Figures, type Finding, fail, type Level, none, ok, type Result, warn } from '../health/finding.ts';
 import { estimateGrowth } from '../health/growth-per-day.ts';
 import * as Check from '../health/health-checks.ts';
-import { type HeldTotals, heldResult } from '../health/held-deliveries.ts';
+import { heldResult } from '../health/held-deliveries.ts';
 import { checkBroker } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
@@ -68,7 +69,7 @@ export type HealthParts = {
   readonly isFailing: () => boolean;
   /** Returns the parts of this process that do not work, such as keys that cannot be decrypted. */
   readonly faults: () => readonly string[];
-  /** Counts the held deliveries of all tenants. */
+  /** Counts the held deliveries of all tenants. Those that budgets hold may be unknown. */
   readonly readHeld: () => Promise<HeldTotals>;
 };
 

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
-import { HELD_KINDS } from '../../domain/webhooks/held-kind.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { createHeldReader } from '../health/held-deliveries.ts';
+import { createHeldReader, knownTotals } from '../health/held-deliveries.ts';
 import { serveMetrics } from '../http/metrics-server.ts';
 import { addBrokerMetrics } from '../metrics/broker-metrics.ts';
 import { measureSettledMessages } from '../metrics/delivery-metrics.ts';
@@ -66,10 +65,7 @@ export const createWorkMetrics = (config: Config) => {
       broker: runnerBroker,
       contextOf: (tenant) => reactorContext(log).inTenant(tenant),
     });
-    const countHeld = async () => {
-      const totals = await readHeld();
-      return HELD_KINDS.map((reason) => ({ reason, count: totals[reason].count }));
-    };
+    const countHeld = async () => knownTotals(await readHeld()).map(({ kind, count }) => ({ reason: kind, count }));
 
     const backlog = memoizeFor(SLOW_TTL_MS, async () => readBacklog(await broker.connection()));
 

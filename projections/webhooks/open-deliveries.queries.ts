@@ -38,7 +38,7 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
     .selectFrom(
       db
         .selectFrom('deliveries.deliveries as delivery')
-        .select('delivery.message_agent_id as agent_id')
+        .select(['delivery.message_agent_id as agent_id', 'delivery.unsettled'])
         .where('delivery.tenant_id', '=', tenant_id)
         .where('delivery.unsettled', 'is not', null)
         .$if(agent_id !== undefined, (query) => query.where('delivery.agent_id', '=', agent_id!))
@@ -48,8 +48,8 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
         .as('open'),
     )
     .select('open.agent_id')
-    .distinct()
-    .orderBy('open.agent_id')
+    .groupBy('open.agent_id')
+    .orderBy(({ fn }) => fn.min('open.unsettled'))
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
@@ -65,16 +65,15 @@ const openAgentsOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
     .selectFrom(
       db
         .selectFrom('deliveries.deliveries as delivery')
-        .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id'])
+        .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id', 'delivery.unsettled'])
         .where('delivery.unsettled', 'is not', null)
         .orderBy('delivery.unsettled')
         .limit(({ lit }) => lit(MAX_EXAMINED))
         .as('open'),
     )
     .select(['open.tenant_id', 'open.agent_id'])
-    .distinct()
-    .orderBy('open.tenant_id')
-    .orderBy('open.agent_id')
+    .groupBy(['open.tenant_id', 'open.agent_id'])
+    .orderBy(({ fn }) => fn.min('open.unsettled'))
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 

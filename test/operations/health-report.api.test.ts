@@ -97,8 +97,9 @@ test('the health report includes a failing recording of deliveries, refused deli
 });
 
 test('the health report says how many deliveries are held, because of what, and until when', async () => {
-  const until = '2026-03-02T11:00:00.000Z';
-  const readHeld = async () => ({ budget: { count: 2, until }, rate: { count: 1, until: null }, hours: NOTHING });
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const over = new Date(Date.now() - 1_000).toISOString();
+  const readHeld = async () => ({ budget: { count: 2, until }, rate: { count: 1, until: over }, hours: NOTHING });
   const report = await createHealthReport({ ...(await partsOf()), readHeld })();
   const { status, detail, figures } = report.parts.find(({ name }) => name === 'held deliveries')!;
   assert.equal(
@@ -109,6 +110,21 @@ test('the health report says how many deliveries are held, because of what, and 
       { held_by_budget: 2, held_by_rate: 1, held_by_hours: 0 },
     ],
   );
+});
+
+test('while budgets cannot be read, the health report has the deliveries that rules hold, and advises to repair the event store', async () => {
+  const readHeld = async () => ({ budget: new Error('no answer within 1 s'), rate: { count: 1, until: null }, hours: NOTHING });
+  const report = await createHealthReport({ ...(await partsOf()), readHeld })();
+  const { status, detail, figures, advice } = report.parts.find(({ name }) => name === 'held deliveries')!;
+  assert.equal(
+    [status, detail, figures],
+    [
+      'degraded',
+      'by rules: 1 delivery is held: 1 because of rates; by budgets: not known (no answer within 1 s)',
+      { held_by_rate: 1, held_by_hours: 0 },
+    ],
+  );
+  assert.match(advice!, /^repair the event store/);
 });
 
 test('only a super-admin can read the health of the platform', async () => {

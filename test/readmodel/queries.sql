@@ -3587,14 +3587,7 @@ select
   count(*) as "count",
   min("delivery"."held_until") as "until",
   min("delivery"."received_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at,
-        delivery.id
-    )
-  ) [1] as "example_id"
+  substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -3620,14 +3613,7 @@ select
   count(*) as "count",
   min("delivery"."held_until") as "until",
   min("delivery"."received_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at,
-        delivery.id
-    )
-  ) [1] as "example_id"
+  substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -3652,14 +3638,7 @@ select
   "delivery"."message_agent_id",
   count(*) as "count",
   min("delivery"."received_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at,
-        delivery.id
-    )
-  ) [1] as "example_id"
+  substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -3710,14 +3689,15 @@ group by
   "delivery"."held_rule";
 
 -- openAgentsOfAllTenants: call
-select distinct
+select
   "open"."tenant_id",
   "open"."agent_id"
 from
   (
     select
       "delivery"."tenant_id",
-      "delivery"."message_agent_id" as "agent_id"
+      "delivery"."message_agent_id" as "agent_id",
+      "delivery"."unsettled"
     from
       "deliveries"."deliveries" as "delivery"
     where
@@ -3727,9 +3707,11 @@ from
     limit
       20000
   ) as "open"
-order by
+group by
   "open"."tenant_id",
   "open"."agent_id"
+order by
+  min("open"."unsettled")
 limit
   100;
 
@@ -3746,12 +3728,13 @@ where
   and "delivery"."id" = any ($2);
 
 -- openAgents: of a tenant
-select distinct
+select
   "open"."agent_id"
 from
   (
     select
-      "delivery"."message_agent_id" as "agent_id"
+      "delivery"."message_agent_id" as "agent_id",
+      "delivery"."unsettled"
     from
       "deliveries"."deliveries" as "delivery"
     where
@@ -3762,18 +3745,21 @@ from
     limit
       20000
   ) as "open"
-order by
+group by
   "open"."agent_id"
+order by
+  min("open"."unsettled")
 limit
   100;
 
 -- openAgents: of some agents
-select distinct
+select
   "open"."agent_id"
 from
   (
     select
-      "delivery"."message_agent_id" as "agent_id"
+      "delivery"."message_agent_id" as "agent_id",
+      "delivery"."unsettled"
     from
       "deliveries"."deliveries" as "delivery"
     where
@@ -3786,8 +3772,10 @@ from
     limit
       20000
   ) as "open"
-order by
+group by
   "open"."agent_id"
+order by
+  min("open"."unsettled")
 limit
   100;
 
