@@ -130,7 +130,7 @@ for (const { kinds, stop, seen: expected } of AT_THE_BROKER)
   );
 
 test(
-  'a stop that the runner does not hear while an event waits for the budget: the event is settled without another run',
+  'a stop that is not heard while an event waits for the budget settles the event without another run',
   withRunnerTest({}, async ({ nats, service, dir }) => {
     let runs = 0;
     Object.assign(service.budget, { limit_usd: 1, left_usd: 0.3 });

@@ -118,7 +118,7 @@ test('a decision counts once, even if the session has ended since; its repeat ne
   assert.is(closing(), count);
 });
 
-test('a repeated request for an approval gets the first answer after its expiry, also one stored before contents were', async () => {
+test('a repeated request for an approval gets the first answer after its expiry, also of an old event', async () => {
   for (const isOld of [false, true]) {
     const session = await p.startSession();
     const now = Date.now();
