@@ -19,6 +19,17 @@ const COMMONJS_NAMES =
   "import { createRequire as $createRequire } from 'node:module';" +
   'const require = $createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;';
 
+/** Loads esbuild so that it leaves no process behind. It reads this variable only when it is loaded. */
+const loadEsbuild = (): typeof import('esbuild') => {
+  const { ESBUILD_WORKER_THREADS: earlier = '' } = process.env;
+  process.env.ESBUILD_WORKER_THREADS = '0';
+  try {
+    return require('esbuild') as typeof import('esbuild');
+  } finally {
+    process.env.ESBUILD_WORKER_THREADS = earlier;
+  }
+};
+
 /**
  * Bundles the sources below `root` and their packages into some large files below `target`: a process then starts in half
  * the time and with a quarter less memory than with 1,900 modules. Takes 5 to 30 s. Source maps name the sources only
@@ -26,7 +37,7 @@ const COMMONJS_NAMES =
  * @throws Error if the sources cannot be bundled
  */
 export const bundleProgram = (root: string, target = root): void => {
-  const { buildSync } = require('esbuild') as typeof import('esbuild');
+  const { buildSync } = loadEsbuild();
   const outdir = join(target, BUNDLE);
   rmSync(outdir, { recursive: true, force: true });
   buildSync({
