@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { Answer, Problem } from '../http/ask.ts';
 import { readFormText } from '../http/read-form.ts';
+import { UPLOAD_FIELD } from '../http/upload-route.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import { type ConsoleDeps, redirect, refuse, signInPath } from './answers.ts';
 import { type Form, formOf } from './form.ts';
@@ -21,6 +22,14 @@ import { runnerCommand } from './runner-command.ts';
 import { withQuery } from './visit.ts';
 
 const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
+
+/** A form that is sent without its files has only the name of a file that was chosen for another of its buttons. */
+const FILE_NOT_ADDED = {
+  status: 422,
+  code: 'invalid',
+  title: 'The chosen file was not added yet',
+  detail: 'Nothing was sent, so that the file is not left out: go back, add the file or clear its field, and then send the form',
+} as const;
 
 const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const name = c.req.param('operation') ?? '';
@@ -206,6 +215,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const fields = new URLSearchParams(await readFormText(c.req.raw, MAX_FORM_BYTES));
   if (new URL(c.req.url).searchParams.has('as_of') || fields.has('as_of'))
     return refuse(c, deps, { status: 409, title: 'The past cannot be changed', detail: 'Open the page without as_of.', code: 'conflict' });
+  if (fields.get(UPLOAD_FIELD)) return refuse(c, deps, FILE_NOT_ADDED);
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
   const { form, params, visit, row } = run;

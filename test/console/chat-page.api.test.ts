@@ -95,6 +95,15 @@ test('a text that is typed before a file is added stays in the form; with one th
   assert.is((await read(id)).attachments.length, 1);
 });
 
+test('a message is not sent without the file that was chosen for it and not added', async () => {
+  const id = await start();
+  const fields = { ...ofTenant, ...key(), ':session_id': id, '/role': 'user', '/content': 'See the log.' };
+  const refused = await p.submit('/console/run/appendMessage', { ...fields, upload: 'build.log' }, OWN_PAGE);
+  assert.equal([refused.status, /The chosen file was not added yet[\s\S]*go back/.test(refused.text)], [422, true]);
+  assert.is((await p.submit('/console/run/appendMessage', { ...fields, upload: '' }, OWN_PAGE)).status, 303);
+  assert.is((await read(id)).messages.length, 2);
+});
+
 test('a person decides on an approval in the page of its session; the overview and the agent show those that are open', async () => {
   const id = await start();
   const message = await ask(id, 'Merge <i>it</i>');
