@@ -4,6 +4,7 @@ import { badge } from './parts/badge.ts';
 import { counted } from './parts/count-text.ts';
 import { card } from './parts/facts.ts';
 import { heldText } from './parts/held-text.ts';
+import { problemPanel } from './parts/problem-panel.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
 import { tenantPath, type Visit } from './visit.ts';
@@ -41,9 +42,11 @@ export const askHeld = ({ ask, rows, params, asOf }: Visit, agent_id?: string): 
     ? ask(rows.listHeldDeliveries, { tenant_id: params.tenant_id!, ...(agent_id !== undefined && { agent_id }) })
     : Promise.resolve(null);
 
-/** Renders which deliveries are held, why, and until when. Null if none is, or if this cannot be read. */
+/** Renders which deliveries are held, why, and until when; null if none is. */
 export const heldCard = (visit: Visit, held: Answer<Groups> | null, { agents, limit = MAX_LINES }: Shown = {}): Child => {
-  if (!held?.ok || held.value.length === 0) return null;
+  if (held === null) return null;
+  if (!held.ok) return problemPanel(held.problem);
+  if (held.value.length === 0) return null;
   const others = held.value.slice(limit).reduce((sum, { count }) => sum + count, 0);
   return card(
     'Held deliveries',
