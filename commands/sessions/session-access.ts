@@ -21,7 +21,7 @@ export const loadSession = loader({ isFresh: true });
 const loadOrigin = loader({});
 
 /**
- * Who may write to a session, besides the runner of its agent: nobody else (`runner`), or users who may assign work to
+ * Who may write to a session, besides the runner of its agent: no one (`runner`), or users who may assign work to
  * the agent, in all its sessions (`assigners`) or in those that a person has started (`persons`).
  */
 export type Writers = 'runner' | 'persons' | 'assigners';

@@ -18,7 +18,7 @@ const eventsBefore = async function* (ctx: Ctx, session_id: string, before: numb
   }
 };
 
-/** Returns the bytes that base64url stands for, which are at least those of the text that is encrypted in it. */
+/** Returns the size of what base64url encodes, in bytes. The encrypted text in it is not larger. */
 const bytesIn = (sealed: string): number => Math.ceil((sealed.length * 3) / 4);
 
 /**

@@ -19,14 +19,18 @@ const COMMONJS_NAMES =
   "import { createRequire as $createRequire } from 'node:module';" +
   'const require = $createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;';
 
-/** Loads esbuild so that it leaves no process behind. It reads this variable only when it is loaded. */
+/**
+ * Loads esbuild so that its synchronous calls leave no process behind. It reads this variable only when it is loaded; a
+ * build with another value than at that time would never end.
+ */
 const loadEsbuild = (): typeof import('esbuild') => {
-  const { ESBUILD_WORKER_THREADS: earlier = '' } = process.env;
+  const earlier = process.env.ESBUILD_WORKER_THREADS;
   process.env.ESBUILD_WORKER_THREADS = '0';
   try {
     return require('esbuild') as typeof import('esbuild');
   } finally {
-    process.env.ESBUILD_WORKER_THREADS = earlier;
+    if (earlier === undefined) delete process.env.ESBUILD_WORKER_THREADS;
+    else process.env.ESBUILD_WORKER_THREADS = earlier;
   }
 };
 

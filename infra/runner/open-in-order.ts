@@ -83,7 +83,7 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    // A stop that the live session has not heard may still be at the broker. Each run asks, because it can have waited.
+    // The live session does not know a stop that is still at the broker. Each run asks for it, because it can have waited.
     const run: OpenedSession['run'] = async (handle) => {
       const isStopped = !live.signal.aborted && (await isStoppedAfter(message, () => api.stoppedAt(agent, session)));
       return isStopped ? null : live.run(handle);
