@@ -2,11 +2,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createSockets, post } from '../faults/load.ts';
 import { expectReply } from '../faults/running-platform.ts';
-import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { closeMail, type Json, mailTests, newAgent, until } from '../fixtures/live-mail.ts';
+import { type Json, mailTests, newAgent, until } from '../fixtures/live-mail.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
-const use = mailTests(runningPlatform());
+const use = mailTests(runningPlatform(), false);
 
 test('the rate of a tenant counts webhook deliveries and the mail between its agents together, in all processes', () =>
   use(async (platform) => {
@@ -28,7 +27,5 @@ test('the rate of a tenant counts webhook deliveries and the mail between its ag
     const mail = (await deliveries()).find(({ provider }) => provider === 'mail')!;
     assert.equal([mail.status, (mail.held as Json | null)?.rule], ['held', 'together']);
   }));
-
-afterLastTest(closeMail);
 
 test.run();
