@@ -38,7 +38,10 @@ const startCluster = async () => {
 const AGAIN = happened();
 const PATIENCE = { deadline: 20_000 };
 
-/** Every way to call the log. Each returns true if the leader answered. */
+/**
+ * Every way to call the log. Each returns true if the leader answered. The last two write system events: after one of
+ * them, `ping` would find no event of the platform at the end of the log.
+ */
 const CALLS: Readonly<Record<string, (log: Log) => Promise<boolean>>> = {
   append: async (log) => (await log.append(STREAM, 0, [AGAIN], PATIENCE)).revision === 1,
   'append without retry': async (log) => (await log.append(`${STREAM}x`, 'none', [AGAIN], { ...PATIENCE, retry: false })).revision === 0,
@@ -64,13 +67,12 @@ const isAnswered = async (call: () => Promise<boolean>): Promise<boolean> => {
 
 test('a client that was led to a follower reaches the leader with every call', async () => {
   const { hosts } = await startCluster();
-  const answered = await Promise.all(
-    Object.entries(CALLS).map(async ([name, call]) => {
-      const log = open(`esdb://${hosts}?tls=false&maxDiscoverAttempts=3&discoveryInterval=30`);
-      return [name, await isAnswered(() => call(log))];
-    }),
-  );
-  assert.equal(Object.fromEntries(answered), Object.fromEntries(Object.keys(CALLS).map((name) => [name, true])));
+  const answered: Record<string, boolean> = {};
+  for (const [name, call] of Object.entries(CALLS)) {
+    const log = open(`esdb://${hosts}?tls=false&maxDiscoverAttempts=3&discoveryInterval=30`);
+    answered[name] = await isAnswered(() => call(log));
+  }
+  assert.equal(answered, Object.fromEntries(Object.keys(CALLS).map((name) => [name, true])));
 });
 
 test('a URL of one node, or one that prefers followers, reads from the node that it leads to', async () => {
