@@ -8,7 +8,7 @@ import {
   uploadIdentity,
 } from '../../commands/sessions/add-attachment.ts';
 import { requireWriter } from '../../commands/sessions/session-access.ts';
-import { AttachmentRead } from '../../projections/sessions/session.ts';
+import { AttachmentRead } from '../../projections/sessions/session-message.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { streamForm } from '../http/multipart-body.ts';

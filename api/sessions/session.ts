@@ -9,13 +9,8 @@ import { withNames } from '../../commands/sessions/session-names.ts';
 import { SessionStart, startSession } from '../../commands/sessions/start-session.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { sessionPage } from '../../projections/sessions/session.queries.ts';
-import {
-  AuditSessionDetailResponse,
-  type SessionDoc,
-  sessions,
-  TaskMessageRead,
-  TaskSessionRead,
-} from '../../projections/sessions/session.ts';
+import { AuditSessionDetailResponse, type SessionDoc, sessions, TaskSessionRead } from '../../projections/sessions/session.ts';
+import { TaskMessageRead } from '../../projections/sessions/session-message.ts';
 import type { Ctx, Operation } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';

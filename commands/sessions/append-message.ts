@@ -47,8 +47,7 @@ export const MessageAppend = z
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
 
 /**
- * Returns a message in the form of the response schema TaskMessageRead, without the event that is sent to the runner and
- * without the runner's status.
+ * Returns a message in the form of the response schema TaskMessageRead, without the runner's status.
  */
 export const messageView = (
   session_id: string,
@@ -57,7 +56,6 @@ export const messageView = (
   approval: ApprovalView | null = null,
 ) => ({
   ...message,
-  event_id: null as string | null,
   id: message.message_id,
   session_id,
   content,

@@ -58,11 +58,17 @@ export const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-/** Returns the current name and e-mail address of the user who decided. */
-export const decidedBy = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
+/** Returns the present name and e-mail address of a user; both null if there is none. */
+export const nameOf = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
   const user = user_id === null ? null : await ctx.load(User, user_id);
-  const isKnown = user !== null && user.revision >= 0;
-  return { decided_by_name: isKnown ? user.state.name : null, decided_by_email: isKnown ? user.state.email : null };
+  const known = user !== null && user.revision >= 0 ? user.state : null;
+  return { name: known?.name ?? null, email: known?.email ?? null };
+};
+
+/** Returns the name and the e-mail address of the user who decided. */
+export const decidedBy = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
+  const { name, email } = await nameOf(ctx, user_id);
+  return { decided_by_name: name, decided_by_email: email };
 };
 
 /** The result has the form of the response schema ApprovalRead. */

@@ -1,9 +1,8 @@
 import * as Agent from '../../domain/agents/agent.ts';
-import * as User from '../../domain/identity/user.ts';
 import { type Session, userOf } from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { loadOnce } from '../load-once.ts';
-import { decidedBy } from './approval.ts';
+import { decidedBy, nameOf } from './approval.ts';
 
 type Loads = Pick<Ctx, 'load'>;
 
@@ -17,18 +16,24 @@ export type SessionNames = { readonly agent_name: string | null; readonly user_e
  */
 export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames> => {
   const user_id = userOf(session);
-  const [agent, user] = await Promise.all([ctx.load(Agent, session.agent_id), user_id === null ? null : ctx.load(User, user_id)]);
-  const isKnown = user !== null && user.revision >= 0;
-  return {
-    agent_name: agent.revision >= 0 ? agent.state.name : null,
-    user_email: isKnown ? user.state.email : null,
-    user_name: isKnown ? user.state.name : null,
-  };
+  const [agent, user] = await Promise.all([ctx.load(Agent, session.agent_id), nameOf(ctx, user_id)]);
+  return { agent_name: agent.revision >= 0 ? agent.state.name : null, user_email: user.email, user_name: user.name };
 };
 
 export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly T[]): Promise<(T & SessionNames)[]> => {
   const load = loadOnce(ctx);
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
+};
+
+/** Adds to each message the name and the e-mail address of the user who wrote it. */
+export const withAuthors = <T extends { readonly created_by_id: string | null }>(ctx: Loads, messages: readonly T[]) => {
+  const load = loadOnce(ctx);
+  return Promise.all(
+    messages.map(async (message) => {
+      const { name, email } = await nameOf({ load }, message.created_by_id);
+      return { ...message, created_by_name: name, created_by_email: email };
+    }),
+  );
 };
 
 /** Adds to each approval the name of the person who decided. */

@@ -1,3 +1,4 @@
+import type { Recorded } from '../../domain/event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf } from '../../domain/sessions/usage-cost.ts';
 import type { Ctx, Loaded } from '../context.ts';
@@ -7,10 +8,17 @@ import { nullIfErased, withApprovals } from './approval.ts';
 import { contentLocation } from './content-location.ts';
 import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
-import { sessionView } from './session-names.ts';
+import { sessionView, withAuthors } from './session-names.ts';
 import { filesBefore, lastMessages, MESSAGE_OVERHEAD_BYTES, PAGE_BYTES } from './transcript-end.ts';
 
-type MessageView = ReturnType<typeof messageView>;
+/** The event with which a message is sent to the runner, and the one before it; both null if it is not sent. */
+type Sent = { readonly event_id: string | null; readonly previous_event_id: string | null };
+type MessageView = ReturnType<typeof messageView> & Sent;
+
+const sentOf = (event: Recorded<Session.SessionEvent>): Sent =>
+  Session.isSent(event) && 'previous' in event.data
+    ? { event_id: event.event_id, previous_event_id: event.data.previous ?? null }
+    : { event_id: null, previous_event_id: null };
 
 /**
  * Which messages to read: at most `limit` of them, from the revision `from` of the session on. With `newest`, the last
@@ -40,14 +48,13 @@ const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }
       if (messages.length > 0 && (messages.length === limit || bytes > PAGE_BYTES)) return { messages, attachments, next: event.revision };
       const content = await openContent(ctx, session_id, message.message_id, message.sealed_content);
       bytes += Buffer.byteLength(content ?? '') + MESSAGE_OVERHEAD_BYTES;
-      const event_id = Session.isSent(event) ? event.event_id : null;
-      messages.push({ ...messageView(session_id, state.last_message!, content), event_id });
+      messages.push({ ...messageView(session_id, state.last_message!, content), ...sentOf(event) });
     }
     if (event.type === 'ApprovalRequested') bytes += event.data.sealed_request.length;
     if (event.type === 'SessionAttachmentAdded') attachments.push(attachmentView(ctx, state.last_attachment!));
     if (event.type === 'UsageRecorded' && messages.length > 0) {
-      const { content, event_id } = messages.pop()!;
-      messages.push({ ...messageView(session_id, state.last_message!, content), event_id });
+      const { content, event_id, previous_event_id } = messages.pop()!;
+      messages.push({ ...messageView(session_id, state.last_message!, content), event_id, previous_event_id });
     }
   }
   return { messages, attachments, next: null };
@@ -88,7 +95,7 @@ export const readTranscript = async (ctx: Ctx, session_id: string, window: Trans
   const { user_email, user_name } = view.state;
   const state = {
     session: { ...view.state, summary: texts?.summary ?? null, error: texts?.error ?? null },
-    messages: await withApprovals(ctx, loaded, { messages, from }),
+    messages: await withAuthors(ctx, await withApprovals(ctx, loaded, { messages, from })),
     attachments,
     total_tokens: prompt_tokens + completion_tokens,
     prompt_tokens,

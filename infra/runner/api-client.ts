@@ -4,6 +4,7 @@ import { createBackoff } from '../backoff.ts';
 import { BudgetExceeded } from './budget-refusal.ts';
 import { isTransient, type OutageReport } from './outage-report.ts';
 import type { Runtime } from './runtime-files.ts';
+import { LastMessages, MAX_LAST_MESSAGES, type SentInSession, sentInSession } from './sent-in-session.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const TRANSFER_TIMEOUT_MS = 120_000;
@@ -25,7 +26,6 @@ const BudgetState = z.object({
 });
 const Me = z.object({ agent: AgentName.nullish(), tenants: z.array(z.object({ id: z.string() })) });
 
-const Stopped = z.object({ stopped_position: z.string().nullish() });
 const SettledMessages = z.array(z.object({ event_id: z.string() }));
 
 export const Credential = z.object({
@@ -258,9 +258,11 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const path = `/tenant/${tenant}/agents/${agent}/settled-messages?event_ids=${ids.join(',')}`;
       return (await json(SettledMessages, 'GET', path)).map(({ event_id }) => event_id);
     },
-    /** Returns the position of the last event with which a person has stopped a session; null if there is none. @throws Refusal */
-    stoppedAt: async ({ tenant }: RunnerAgent, session: string): Promise<string | null> =>
-      (await json(Stopped, 'GET', `/tenant/${tenant}/sessions/${session}?limit=1`)).stopped_position ?? null,
+    /** Returns what persons have done in a session last. @throws Refusal */
+    sentInSession: async (agent: RunnerAgent, session: string): Promise<SentInSession> => {
+      const path = `/tenant/${agent.tenant}/sessions/${session}?order=newest&limit=${MAX_LAST_MESSAGES}`;
+      return sentInSession(agent, session, await json(LastMessages, 'GET', path));
+    },
     /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
     runtime: ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const read = async (response: Response): Promise<Runtime> =>

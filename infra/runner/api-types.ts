@@ -10,7 +10,8 @@ import type { SessionEnd } from '../../commands/sessions/end-session.ts';
 import type { SessionStart } from '../../commands/sessions/start-session.ts';
 import type { MemoryEntry } from '../../projections/memory/memory-import.ts';
 import type { ApprovalRead } from '../../projections/sessions/approval.ts';
-import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
+import type { TaskSessionRead } from '../../projections/sessions/session.ts';
+import type { AttachmentRead, TaskMessageRead } from '../../projections/sessions/session-message.ts';
 
 // The types of the package annals-client come from the OpenAPI document instead (infra/packages/runner-declarations.ts).
 

@@ -11,8 +11,8 @@ import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
 import type { Arrived, Steering } from './receive-events.ts';
 import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
 
-/** How long an event waits for the answer whether its session was stopped, in milliseconds. */
-const STOP_TIMEOUT_MS = 2_000;
+/** How long an event waits for the answer what persons have done in its session, in milliseconds. */
+const SENT_TIMEOUT_MS = 2_000;
 
 type Options = {
   readonly api: RunnerApi;
@@ -39,13 +39,11 @@ const chainFrom = function* (taken: Map<string, string>, first: string): Generat
   }
 };
 
-/** Whether a person has stopped the session after the event of this message. If the service does not say so in time, not. */
-const isStoppedAfter = async ({ headers }: Msg, stoppedAt: () => Promise<string | null>): Promise<boolean> => {
+/** Whether a person has stopped the session after the event of this message. */
+const isStoppedAfter = ({ headers }: Msg, stoppedAt: string | null): boolean => {
   const own = parseToken(headers?.get('Annals-Position') ?? '');
-  if (!own) return false;
-  const late = sleep(STOP_TIMEOUT_MS, null, { ref: false });
-  const stopped = parseToken((await Promise.race([stoppedAt().catch(() => null), late])) ?? '');
-  return stopped !== null && comparePositions(stopped, own) > 0;
+  const stopped = parseToken(stoppedAt ?? '');
+  return own !== null && stopped !== null && comparePositions(stopped, own) > 0;
 };
 
 /**
@@ -83,10 +81,14 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    // The live session does not know a stop that is still at the broker. Each run asks for it, because it can have waited.
+    // The live session does not know what is still at the broker: a stop, or messages for which no worker is free. Each run
+    // asks the service, because it can have waited. Without an answer in time, it goes on with what it knows.
     const run: OpenedSession['run'] = async (handle) => {
-      const isStopped = !live.signal.aborted && (await isStoppedAfter(message, () => api.stoppedAt(agent, session)));
-      return isStopped ? null : live.run(handle);
+      const late = sleep(SENT_TIMEOUT_MS, null, { ref: false });
+      const sent = live.signal.aborted ? null : await Promise.race([api.sentInSession(agent, session).catch(() => null), late]);
+      if (sent && isStoppedAfter(message, sent.stoppedAt)) return null;
+      live.take((sent?.messages ?? []).filter((event) => !known.has(event.id)));
+      return live.run(handle);
     };
     const failure = await work({ ...live, run });
     const others = live.close();

@@ -7,7 +7,8 @@ import * as Session from '../../domain/sessions/session.ts';
 import { add, type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
-import { ApprovalRead, approvalTable, onApproval } from './approval.ts';
+import { approvalTable, onApproval } from './approval.ts';
+import { AttachmentRead, SessionMessageRead } from './session-message.ts';
 
 const fields = {
   id: idOf('session'),
@@ -86,70 +87,12 @@ export const TaskSessionRead = z
   })
   .meta({ id: 'TaskSessionRead' });
 
-export const TaskMessageRead = z
-  .object({
-    id: idOf('message'),
-    session_id: idOf('session'),
-    role: z.enum(Session.MESSAGE_ROLES).meta({ description: 'Who wrote the message' }),
-    kind: z
-      .enum(Session.MESSAGE_KINDS)
-      .nullable()
-      .meta({
-        description: '`waiting`: the agent waits for an answer; `approval`: it waits until a person decides; null for any other message',
-        examples: [null],
-      }),
-    approval: ApprovalRead.nullable().meta({ description: 'What a person is to decide, and what was decided; null if nothing' }),
-    content: z
-      .string()
-      .nullable()
-      .meta({ description: 'The text; null if it can no longer be decrypted', examples: ['Please review pull request 42.'] }),
-    model_id: idOf('model').nullable().meta({ description: 'The model that wrote the message; null if none did' }),
-    prompt_tokens: z.int().meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
-    completion_tokens: z.int().meta({ description: 'The tokens that the model returned', examples: [340] }),
-    cost_cents: z.int().meta({ description: 'The cost in US cents, rounded', examples: [2] }),
-    runner_status: z
-      .enum(['waiting', 'seen', 'given_up'])
-      .nullable()
-      .meta({
-        description:
-          'Of a message that is sent to the runner: `waiting` until a runner has processed it, then `seen`; `given_up` after the last failed attempt. Null for any other message, and if it cannot be found out now',
-        examples: ['seen'],
-      }),
-    created_by_id: idOf('user').nullable().meta({ description: 'The user who wrote the message; null if the runner did' }),
-    attachment_ids: z.array(idOf('attachment')).meta({ description: 'The files that the message names' }),
-    created_at: Timestamp,
-  })
-  .meta({ id: 'TaskMessageRead' });
-
-export const AttachmentRead = z
-  .object({
-    id: idOf('attachment'),
-    filename: z.string().meta({ description: 'The name of the file, without folders', examples: ['report.pdf'] }),
-    content_type: z.string().meta({
-      description: 'The type, found by the content of the file; `text/plain` for every text',
-      examples: ['application/pdf'],
-    }),
-    size_bytes: z.int().meta({ description: 'The size in bytes', examples: [20480] }),
-    sha256: z.string().meta({
-      description: 'The SHA-256 of the content in hex',
-      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
-    }),
-    url: z.string().meta({
-      description: 'Where to download the file, for callers who may read the session',
-      examples: [
-        'https://annals.example.com/tenant/cujzde8gxd6ncf10epf91dhod/files/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-      ],
-    }),
-    created_at: Timestamp,
-  })
-  .meta({ id: 'AttachmentRead' });
-
 const Total = z.int();
 
 export const AuditSessionDetailResponse = z
   .object({
     session: TaskSessionRead.meta({ description: 'The session' }),
-    messages: z.array(TaskMessageRead).meta({ description: 'The messages, the oldest first' }),
+    messages: z.array(SessionMessageRead).meta({ description: 'The messages, the oldest first' }),
     attachments: z.array(AttachmentRead).meta({ description: 'The files that were added between these messages' }),
     total_tokens: Total.meta({ description: 'The tokens of all messages of the session', examples: [1540] }),
     completion_tokens: Total.meta({ description: 'The tokens that models returned', examples: [340] }),

@@ -38,6 +38,17 @@ test('each event of a person in a session names the one before it, so that a run
     sent.map(({ data }) => (data as Json).previous),
     [null, ...sent.slice(0, -1).map(({ event_id }) => event_id)],
   );
+  const { messages } = await p.read(session);
+  const [, second, interruption, last] = sent.map(({ event_id }) => event_id);
+  assert.equal(
+    (messages as Json[]).map(({ event_id, previous_event_id }) => [event_id, previous_event_id]),
+    [
+      [sent[0]!.event_id, null],
+      [second, sent[0]!.event_id],
+      [null, null],
+      [last, interruption],
+    ],
+  );
 });
 
 test('the first message of a person is part of the session, with its author', async () => {
@@ -257,6 +268,7 @@ for (const [role, starter, status] of WRITERS)
     if (status !== 201) return;
     const [message] = (await p.read(session)).messages as Json[];
     assert.is(message!.created_by_id, member.user_id);
+    assert.match(String(message!.created_by_email), /@example\.com$/);
     assert.is(sentIn(session).at(-1)!.actor.id, member.user_id, 'the runner learns who has written');
   });
 

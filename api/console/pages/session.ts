@@ -50,10 +50,7 @@ const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Messa
 type Shown = { readonly visit: Visit; readonly models: Models; readonly mayAct: boolean; readonly mayRead: boolean };
 
 /** Returns the name of the person who wrote a message, if it is known; otherwise, the kind of the writer. */
-const writerOf = ({ role, created_by_id }: Message, { session, user_name, user_email }: Detail): string => {
-  const isOfStarter = created_by_id !== null && created_by_id === session.created_by_id && session.user_id === null;
-  return (isOfStarter ? (user_name ?? user_email) : null) ?? ROLES[role][0];
-};
+const writerOf = ({ role, created_by_name, created_by_email }: Message): string => created_by_name ?? created_by_email ?? ROLES[role][0];
 
 const fileLink = ({ filename, sha256 }: Detail['attachments'][number], { visit, mayRead }: Shown): Child =>
   mayRead ? a({ href: `/tenant/${visit.params.tenant_id}/files/${sha256}`, download: filename }, filename) : filename;
@@ -77,7 +74,7 @@ const messageOf = (message: Message, detail: Detail, shown: Shown) => {
     div(
       { class: 'message-head' },
       span({ class: 'dot' }, icon(symbol)),
-      strong(null, writerOf(message, detail)),
+      strong(null, writerOf(message)),
       message.kind === 'waiting' ? badge('waiting', 'waits for an answer') : null,
       statusOf(message),
       span({ class: 'quiet' }, ago(message.created_at)),

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
+import type { CloudEvent } from './cloud-event.ts';
+
+/** How many of the last messages of a session a runner reads before it works on an event of this session. */
+export const MAX_LAST_MESSAGES = 20;
+
+const Attachment = z.looseObject({ id: z.string() });
+const SentMessage = z.object({
+  id: z.string(),
+  role: z.string(),
+  content: z.string().nullable(),
+  created_at: z.string(),
+  created_by_id: z.string().nullable(),
+  attachment_ids: z.array(z.string()),
+  event_id: z.uuid().nullish(),
+  previous_event_id: z.uuid().nullish(),
+});
+export const LastMessages = z.object({
+  stopped_position: z.string().nullish(),
+  messages: z.array(SentMessage).default([]),
+  attachments: z.array(Attachment).default([]),
+});
+type LastMessages = z.output<typeof LastMessages>;
+
+/**
+ * `stoppedAt` is the position of the last event with which a person has stopped the session; null if there is none.
+ * `messages` are the events of the last messages of persons, some of which may still be at the broker.
+ */
+export type SentInSession = { readonly stoppedAt: string | null; readonly messages: readonly CloudEvent[] };
+
+type Agent = Pick<CloudEvent, 'tenant' | 'agent'>;
+
+const eventOf = (
+  { tenant, agent }: Agent,
+  session: string,
+  { event_id, previous_event_id, created_by_id, attachment_ids, ...message }: LastMessages['messages'][number],
+  attachments: LastMessages['attachments'],
+): CloudEvent | null => {
+  if (!event_id) return null;
+  const named = attachments.filter(({ id }) => attachment_ids.includes(id));
+  const files = named.map(({ id, ...file }) => ({ ...file, attachment_id: id }));
+  return {
+    specversion: SPEC_VERSION,
+    type: 'annals.session.message',
+    id: event_id,
+    subject: session,
+    tenant,
+    agent,
+    session,
+    user: created_by_id ?? '',
+    ...(previous_event_id ? { previous: previous_event_id } : {}),
+    data: { message, files },
+  };
+};
+
+/** Returns the messages of persons in the form in which the broker delivers them. */
+export const sentInSession = (agent: Agent, session: string, last: LastMessages): SentInSession => ({
+  stoppedAt: last.stopped_position ?? null,
+  messages: last.messages.flatMap((message) => eventOf(agent, session, message, last.attachments) ?? []),
+});
