@@ -32,6 +32,7 @@ import { integrationListPage } from './console/pages/integration-list.ts';
 import { jobPage } from './console/pages/job.ts';
 import { jobListPage } from './console/pages/job-list.ts';
 import { mePage } from './console/pages/me.ts';
+import { memberPage } from './console/pages/member.ts';
 import { membersPage } from './console/pages/members.ts';
 import { overviewPage } from './console/pages/overview.ts';
 import { platformPage } from './console/pages/platform.ts';
@@ -86,6 +87,7 @@ export const consolePages: readonly Page[] = [
   accessPage,
   agentAccessPage,
   membersPage,
+  memberPage,
   costListPage,
   credentialsPage,
   projectionListPage,

@@ -3,13 +3,13 @@ import { loadAgent } from '../../commands/agents/agent.ts';
 import { effectivePermissions, effectivePermissionsOf } from '../../domain/access/permission.ts';
 import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { tokenOf } from '../../domain/event.ts';
-import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf } from '../http/paging.ts';
+import { DecidingEvent, decidingEvents } from './deciding-event.ts';
 
 /** A permission on an agent: its identifier, which `/me` and problem documents use, and the label that people see. */
 export const PermissionRead = z.object({
@@ -29,14 +29,7 @@ const EffectivePermissions = z
       .array(
         PermissionRead.extend({
           allowed: z.boolean().meta({ description: 'Whether the user has the permission', examples: [true] }),
-          decided_by: z
-            .object({
-              event_id: EventId,
-              type: z.string().meta({ description: 'The type of the event', examples: ['AgentRoleAssigned'] }),
-              at: Timestamp.meta({ description: 'When it happened' }),
-            })
-            .nullable()
-            .meta({ description: 'The event that gave or refused the permission; null if no event did' }),
+          decided_by: DecidingEvent.nullable().meta({ description: 'The event that gave or refused the permission; null if no event did' }),
         }),
       )
       .meta({ description: 'Every permission on agents' }),
@@ -59,7 +52,10 @@ const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string
     ctx.principal.kind === 'user' && subject === caller
       ? effectivePermissionsOf(tenant.state, ctx.principal, agent.state)
       : effectivePermissions(tenant.state, subject, agent.state);
-  return { ...agent, revision: -1, state: { user_id: subject, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
+  const decidedBy = decidingEvents(ctx);
+  const decided = permissions.map(async (one) => ({ ...one, decided_by: one.decided_by && (await decidedBy(one.decided_by)) }));
+  const as_of = ctx.asOf ? tokenOf(ctx.asOf) : ctx.at();
+  return { ...agent, revision: -1, state: { user_id: subject, agent_id, as_of, permissions: await Promise.all(decided) } };
 };
 
 export const effectivePermissionOperations = {

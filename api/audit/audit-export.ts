@@ -15,7 +15,7 @@ import { Flag, hasFilters } from '../http/paging.ts';
 import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
-import { AuditFilters } from './audit-filters.ts';
+import { TenantAuditFilters, withSubject } from './audit-filters.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
 import { provablePosition, provenSelection } from './proof-export.ts';
 
@@ -41,7 +41,7 @@ const Query = z.strictObject({
     description: 'Whether the CSV starts with a byte order mark, by which Excel recognises UTF-8; default: false',
     examples: ['true'],
   }),
-  ...AuditFilters,
+  ...TenantAuditFilters,
 });
 
 /**
@@ -107,7 +107,7 @@ const exportAuditLog = ({ runtime }: { readonly runtime: Runtime }) => {
     const { info } = await authorize(c);
     const ctx = runtime.context(info);
     const { tenant } = info;
-    const { format: name, to_position, bom = false, ...filter } = parseQuery(c, Query);
+    const { format: name, to_position, bom = false, ...asked } = parseQuery(c, Query);
     if (bom && name !== 'csv') throw invalid('/query/bom', 'is only for format=csv');
     await runtime.readYourWrites.waitForOwnWrites(info.principal, [audit.name], c.req.header('consistency-token'));
     const requested = await exportPosition(reads, tenant, to_position);
@@ -120,9 +120,10 @@ const exportAuditLog = ({ runtime }: { readonly runtime: Runtime }) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+    const filter = await withSubject(ctx, asked);
     const bytes = await startExport(ctx, name, { until, filter, bom });
     // The export is recorded before any entry is sent.
-    await recordAuditExport(ctx, { format: name, position, ...(hasFilters(filter) && { filter }) });
+    await recordAuditExport(ctx, { format: name, position, ...(hasFilters(asked) && { filter: asked }) });
     return c.body(ReadableStream.from(abortOnError(c, runtime, bytes)) as never, 200, headers);
   };
 };

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import * as User from '../../domain/identity/user.ts';
+import type { AuditFilter } from '../../projections/audit/audit-log.queries.ts';
+import type { Ctx } from '../http/operation.ts';
 import { TimeRange } from '../http/paging.ts';
 
 const filterText = (description: string) => z.string().min(1).max(255).optional().meta({ description });
@@ -13,4 +17,20 @@ export const AuditFilters = {
   resource_id: filterText('Only entries about this resource'),
   agent_id: filterText('Only entries about this agent'),
   ...TimeRange,
+};
+
+/** The filters of the audit log of a tenant. */
+export const TenantAuditFilters = {
+  about: filterText('Only entries that concern this person, agent or other resource, no matter who did it and where it is recorded'),
+  ...AuditFilters,
+};
+
+type TenantFilter = Omit<AuditFilter, 'about_user'> & { readonly about?: string | undefined };
+
+/** Replaces the filter `about` by the one for the kind of resource with this id. */
+export const withSubject = async (ctx: Pick<Ctx, 'load'>, { about, ...filter }: TenantFilter): Promise<AuditFilter> => {
+  if (about === undefined) return filter;
+  const [user, agent] = await Promise.all([ctx.load(User, about), ctx.load(Agent, about)]);
+  if (user.revision >= 0) return { ...filter, about_user: about };
+  return agent.revision >= 0 ? { agent_id: about, ...filter } : { resource_id: about, ...filter };
 };

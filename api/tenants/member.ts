@@ -15,7 +15,7 @@ const MEMBER = `${MEMBERS}/:user_id`;
 const permit = 'tenant:members:write';
 const permissionNote = 'Requires the permission `tenant:members:write`; changes of OWNERs require the role OWNER.';
 
-const MemberRead = z
+export const MemberRead = z
   .object({
     user_id: idOf('user'),
     email: z.string().meta({ examples: ['ada@example.com'] }),

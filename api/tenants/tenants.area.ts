@@ -2,6 +2,7 @@ import type { Area, Needs } from '../area.ts';
 import { eraseTenantOperations } from './erase-tenant.ts';
 import { invitationOperations, invitationRoutes } from './invitation.ts';
 import { memberOperations } from './member.ts';
+import { memberDetailOperations } from './member-detail.ts';
 import { tenantOperations } from './tenant.ts';
 import { tenantHistoryOperations } from './tenant-history.ts';
 
@@ -12,6 +13,7 @@ export const tenantsArea = {
     ...eraseTenantOperations(erasure),
     ...tenantHistoryOperations,
     ...memberOperations,
+    ...memberDetailOperations,
     ...invitationOperations,
   }),
   plainRoutes: [invitationRoutes],

@@ -167,6 +167,19 @@ const accessibleAgents = defineQuery((db, { tenant_id, user_id, roles, since }: 
 export const agentsOpenTo = async (reads: Reads, access: AgentAccess): Promise<string[]> =>
   (await reads.rows(accessibleAgents, access)).map(({ agent_id }) => agent_id);
 
+const agentsOfUser = defineQuery((db, { tenant_id, user_id }: { tenant_id: string; user_id: string }) =>
+  db
+    .selectFrom('agents.agent_access as access')
+    .where('access.tenant_id', '=', tenant_id)
+    .where('access.user_id', '=', user_id)
+    .select('access.agent_id')
+    .distinct(),
+);
+
+/** Returns the ids of the agents on which a user has a role or a grant. The caller must check each, as with `agentsOpenTo`. */
+export const agentsGivenTo = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> =>
+  (await reads.rows(agentsOfUser, { tenant_id, user_id })).map(({ agent_id }) => agent_id);
+
 const chains = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: readonly string[] }) =>
   db
     .selectFrom('agents.agents as agent')

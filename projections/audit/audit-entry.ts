@@ -75,6 +75,12 @@ const agentOf = (event: Recorded, meta: Row): string | null => {
   return event.actor.kind === 'agent' ? event.actor.id : null;
 };
 
+/** The fields of events with the id of a user whom the event concerns. */
+const USER_FIELDS = ['user_id', 'new_owner_id', 'owner_id'];
+
+/** Returns the user whom an event concerns, besides its actor; null if it concerns none. */
+const userAbout = (meta: Row): unknown => USER_FIELDS.map((name) => meta[name]).find((id) => typeof id === 'string') ?? null;
+
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
@@ -145,6 +151,7 @@ export const entryOf = (event: Recorded): Row => {
     user_id: kind === 'user' ? id : null,
     by_user: kind === 'user',
     agent_id: agentOf(event, meta),
+    about_user: userAbout(meta),
     action: actionOf(event.type),
     ...resourceOf(event, meta),
     ...sourceOf(event),

@@ -18,6 +18,8 @@ export type AuditFilter = {
   readonly resource_type?: string | undefined;
   readonly resource_id?: string | undefined;
   readonly agent_id?: string | undefined;
+  /** The user whom the entries concern, no matter who did it. */
+  readonly about_user?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };
@@ -33,7 +35,7 @@ const withPattern = ({ action, ...filter }: AuditFilter): EntryFilter =>
 type Entries = SelectQueryBuilder<Database & { entry: RowOf<typeof table> }, 'entry', object>;
 
 const filtered = (entries: Entries, filter: EntryFilter): Entries => {
-  const { action, actions, actor, user_id, key_id, resource_type, resource_id, agent_id, from, to } = filter;
+  const { action, actions, actor, user_id, key_id, resource_type, resource_id, agent_id, about_user, from, to } = filter;
   return entries
     .$if(actions !== undefined, (query) => query.where('entry.action', 'like', actions!))
     .$if(user_id !== undefined, (query) => query.where('entry.actor_id', '=', user_id!).where('entry.by_user', '=', true))
@@ -43,6 +45,7 @@ const filtered = (entries: Entries, filter: EntryFilter): Entries => {
     .$if(resource_type !== undefined, (query) => query.where('entry.resource_type', '=', resource_type!))
     .$if(resource_id !== undefined, (query) => query.where('entry.resource_id', '=', resource_id!))
     .$if(agent_id !== undefined, (query) => query.where('entry.agent_id', '=', agent_id!))
+    .$if(about_user !== undefined, (query) => query.where('entry.about_user', '=', about_user!))
     .$if(from !== undefined, (query) => query.where('entry.created_at', '>=', from!))
     .$if(to !== undefined, (query) => query.where('entry.created_at', '<', to!));
 };

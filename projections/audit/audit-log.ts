@@ -98,6 +98,8 @@ export const table = {
     // The category of the stream of the event.
     category: 'text',
     agent_id: 'text',
+    // The user whom the event concerns, besides who did it: a member, or who got a role.
+    about_user: 'text',
     action: 'text',
     resource_type: 'text',
     resource_id: 'text',
@@ -118,6 +120,7 @@ export const table = {
     // their actions.
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
+    { columns: ['tenant_id', 'about_user', 'created_at'], withoutNull: 'about_user' },
     // Few events belong to the same request, so this index needs no column for their order.
     { columns: ['request_id'], withoutNull: 'request_id' },
     { columns: ['tenant_id', 'cause_id', 'place'], withoutNull: 'cause_id' },
@@ -183,7 +186,7 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 18,
+  version: 19,
   categories: '*',
   tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},

@@ -70,6 +70,7 @@ const FURTHER = [
   'POST   /tenant/{tenant_id}/deliveries/{delivery_id}/release',
   'POST   /tenant/{tenant_id}/effective-permissions/preview',
   'PUT    /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}',
+  'GET    /tenant/{tenant_id}/members/{user_id}',
 ];
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;

@@ -299,6 +299,15 @@ where
   and "access"."role" = any ($3)
   and "access"."given" > $4;
 
+-- agentsGivenTo: call
+select distinct
+  "access"."agent_id"
+from
+  "agents"."agent_access" as "access"
+where
+  "access"."tenant_id" = $1
+  and "access"."user_id" = $2;
+
 -- primaryModelsOf: call
 select
   "agent"."id",
@@ -699,49 +708,6 @@ from
     limit
       201
   ) as "page";
-
--- planPage: first page
-select
-  string_agg("page"."doc", $1) filter (
-    where
-      octet_length("page"."doc") <= 164482
-  ) as "body",
-  cast(count(*) as integer) as "found",
-  cast(
-    count(*) filter (
-      where
-        octet_length("page"."doc") <= 164482
-    ) as integer
-  ) as "held",
-  (array_agg("page"."value")) [50] as "value",
-  (array_agg("page"."id")) [50] as "id"
-from
-  (
-    select
-      "plan"."doc" as "doc",
-      "plan"."created_at" as "value",
-      "plan"."id" as "id"
-    from
-      "plans"."plans" as "plan"
-    order by
-      "plan"."created_at" desc,
-      "plan"."id" desc
-    limit
-      51
-  ) as "page";
-
--- planWithPrice: call
-select
-  "plan"."id"
-from
-  "plans"."plans" as "plan"
-where
-  "plan"."price_id" = $1
-order by
-  "plan"."created_at",
-  "plan"."id"
-limit
-  1;
 
 -- allowedAccountPage: first page
 select
@@ -2317,6 +2283,49 @@ where
 group by
   "usage"."agent_id",
   "usage"."day";
+
+-- planPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "plan"."doc" as "doc",
+      "plan"."created_at" as "value",
+      "plan"."id" as "id"
+    from
+      "plans"."plans" as "plan"
+    order by
+      "plan"."created_at" desc,
+      "plan"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- planWithPrice: call
+select
+  "plan"."id"
+from
+  "plans"."plans" as "plan"
+where
+  "plan"."price_id" = $1
+order by
+  "plan"."created_at",
+  "plan"."id"
+limit
+  1;
 
 -- agentNames: call
 select

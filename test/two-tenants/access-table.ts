@@ -21,6 +21,7 @@ POST   /tenant/{tenant_id}/close                                        tenant:c
 POST   /tenant/{tenant_id}/reopen                                       tenant:close
 GET    /tenant/{tenant_id}/members                                      tenant:read
 POST   /tenant/{tenant_id}/members                                      tenant:members:write
+GET    /tenant/{tenant_id}/members/{user_id}                            tenant:audit:read
 PATCH  /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
 DELETE /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
 POST   /tenant/{tenant_id}/members/{user_id}/invitation                 tenant:members:write

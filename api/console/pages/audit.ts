@@ -21,6 +21,8 @@ const { a, details, div, span, summary, ol, h2, p } = tags;
 
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 
+const FILTER_NAMES = [...AUDIT_FILTER_NAMES, 'about'];
+
 /** Renders the event of the entry that is selected in the URL. It has more details than the entry in the list. */
 const eventOf = (answer: Answer<EventDetail>, visit: Visit): readonly Child[] => {
   if (!answer.ok) return [problemPanel(answer.problem)];
@@ -79,14 +81,14 @@ export const auditPage = page({
     const tenant_id = visit.params.tenant_id!;
     const entry = visit.query.get('entry');
     return {
-      entries: visit.ask(visit.rows.listAuditLogs, { tenant_id, ...valuesIn(visit.query, [...AUDIT_FILTER_NAMES, 'cursor']) }),
+      entries: visit.ask(visit.rows.listAuditLogs, { tenant_id, ...valuesIn(visit.query, [...FILTER_NAMES, 'cursor']) }),
       ...(entry === null ? {} : { event: visit.ask(visit.rows.readEvent, { tenant_id, event_id: entry }) }),
     };
   },
   title: () => 'Audit log',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ entries, event }, visit) => {
-    const filters = valuesIn(visit.query, AUDIT_FILTER_NAMES);
+    const filters = valuesIn(visit.query, FILTER_NAMES);
     const selectedOf = ({ id }: Entry) => (visit.query.get('entry') === id ? event : undefined);
     const list = () => {
       if (!entries.ok) return problemPanel(entries.problem);

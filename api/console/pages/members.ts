@@ -12,7 +12,7 @@ import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { caption, div, p, span, strong, table, tbody, td, th, thead, tr } = tags;
+const { a, caption, div, p, span, strong, table, tbody, td, th, thead, tr } = tags;
 
 type Member = ReplyOf<Rows['listMembers']>[number];
 
@@ -22,7 +22,7 @@ const LAST_OWNER = 'The only OWNER: make another member OWNER first';
  * Renders the actions on a member. Only an OWNER may change another OWNER, and the last OWNER of a tenant cannot be
  * changed.
  */
-const actionsFor = (member: Member, owners: number, visit: Visit): Child => {
+export const actionsFor = (member: Member, owners: number, visit: Visit): Child => {
   const { rows, params, tenant } = visit;
   const isOwner = member.role === 'OWNER';
   if (!tenant?.permissions.includes('tenant:members:write') || (isOwner && tenant.role !== 'OWNER')) return null;
@@ -44,7 +44,16 @@ const actionsFor = (member: Member, owners: number, visit: Visit): Child => {
 const rowOf = (member: Member, owners: number, visit: Visit) =>
   tr(
     { 'data-kind': 'member', 'data-id': member.user_id, id: `member-${member.user_id}` },
-    td({ class: 'main-cell' }, div({ class: 'clip' }, strong(null, memberName(member))), div({ class: 'quiet clip' }, member.email)),
+    td(
+      { class: 'main-cell' },
+      div(
+        { class: 'clip' },
+        visit.may('tenant:audit:read')
+          ? a({ href: tenantPath(visit.params.tenant_id!, `/members/${member.user_id}`) }, strong(null, memberName(member)))
+          : strong(null, memberName(member)),
+      ),
+      div({ class: 'quiet clip' }, member.email),
+    ),
     td(null, span({ class: 'badge calm' }, member.role)),
     td({ class: 'number wide-only' }, ago(member.created_at)),
     td(null, div({ class: 'actions' }, actionsFor(member, owners, visit), historyLink(visit, member.user_id, 'small'))),

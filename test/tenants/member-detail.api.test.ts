@@ -1,0 +1,87 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { TenantRole } from '../../domain/tenants/tenant-role.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { createAgent, startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+type Given = { type: string; actor_name: string | null; actor_email: string | null } | null;
+type Access = { agent_name: string; role: string | null; grant: string | null; role_given: Given; grant_given: Given };
+type Detail = { role: string; role_given: Given; access: Access[]; access_count: number };
+type Entry = { action: string };
+
+const p = await startConsole();
+afterLastTest(p.close);
+const add = (role: TenantRole, name: string) => addMember(p, role, p.tenant_id, `${name}@example.com`);
+const [ada, daniel, auditor] = [await add('ADMIN', 'ada'), await add('MEMBER', 'daniel'), await add('AUDITOR', 'radia')];
+const [desk, garden, other] = [await createAgent(p, 'Refund Desk'), await createAgent(p, 'Docs Garden'), await createAgent(p, 'Other')];
+await p.send('PUT', `${p.tenant}/agents/${desk}/roles/${daniel.user_id}`, { key: ada.key, body: { role: 'MANAGER' } });
+await p.send('POST', `${p.tenant}/agents/${garden}/grants`, { body: { user_id: daniel.user_id, role: 'VIEWER' } });
+await p.send('PATCH', `${p.tenant}/agents/${other}`, { key: ada.key, body: { description: 'Has nothing to do with Daniel' } });
+await p.waitForProjections();
+
+const read = async (user_id: string, key?: string) => {
+  const { status, body } = await p.send('GET', `${p.tenant}/members/${user_id}`, key === undefined ? {} : { key });
+  return { status, detail: body as Detail };
+};
+
+test('a member is read with each role and grant, who gave it, and when', async () => {
+  const { detail } = await read(daniel.user_id, auditor.key);
+  assert.equal([detail.role, detail.role_given?.type, detail.access_count], ['MEMBER', 'MemberAdded', 2]);
+  assert.equal(
+    detail.access.map(({ agent_name, role, grant, role_given, grant_given }) => [
+      agent_name,
+      role,
+      role_given?.actor_email,
+      grant,
+      grant_given?.type,
+    ]),
+    [
+      ['Docs Garden', null, undefined, 'VIEWER', 'AgentAccessGranted'],
+      ['Refund Desk', 'MANAGER', 'ada@example.com', null, undefined],
+    ],
+  );
+});
+
+test('the detail of a member needs tenant:audit:read, and an unknown user is not found', async () => {
+  assert.is((await read(ada.user_id, daniel.key)).status, 403);
+  assert.is((await read(`c${'0'.repeat(24)}`)).status, 404);
+});
+
+test('at an earlier time, a member has the access of that time', async () => {
+  const before = p.eventsOf('AgentAccessGranted')[0]!;
+  const as_of = `${before.position.commit}:${before.position.prepare - 1n}`;
+  const { body } = await p.send('GET', `${p.tenant}/members/${daniel.user_id}?as_of=${as_of}`);
+  assert.equal(
+    (body as Detail).access.map(({ agent_name }) => agent_name),
+    ['Refund Desk'],
+  );
+});
+
+const about = async (id: string): Promise<string[]> =>
+  ((await p.send('GET', `${p.tenant}/audit-logs?about=${id}`)).body as Entry[]).map(({ action }) => action);
+
+test('the audit log finds what concerns a person, whatever stream it is in, and what concerns an agent or another resource', async () => {
+  assert.equal(await about(daniel.user_id), ['agent.access_granted', 'agent.role_assigned', 'api_key.created', 'member.added']);
+  assert.ok((await about(desk)).includes('agent.role_assigned'));
+  assert.equal(await about('nothing'), []);
+  const { text } = await p.send('GET', `${p.tenant}/audit-logs/export?about=${daniel.user_id}`);
+  assert.is(text.trim().split('\n').length, 4);
+});
+
+test('each permission on an agent names who decided it', async () => {
+  const { body } = await p.send('GET', `${p.tenant}/agents/${desk}/effective-permissions?user_id=${daniel.user_id}`);
+  const { permissions } = body as { permissions: { label: string; decided_by: Given }[] };
+  assert.is(permissions.find(({ label }) => label === 'View')!.decided_by!.actor_email, 'ada@example.com');
+});
+
+test('the page of a member is one click from the list, and says who gave each access', async () => {
+  const list = (await p.open(`${p.base}/members`)).text;
+  assert.match(list, new RegExp(`href="${p.base}/members/${daniel.user_id}"`));
+  const { text } = await p.open(`${p.base}/members/${daniel.user_id}`);
+  assert.match(text, /data-kind="member-access"[\s\S]+Docs Garden[\s\S]+Refund Desk[\s\S]+MANAGER[\s\S]+by ada@example\.com/);
+  assert.match(text, new RegExp(`/audit\\?about=${daniel.user_id}`));
+  assert.match((await p.open(`${p.base}/audit?about=${daniel.user_id}`)).text, /granted/);
+});
+
+test.run();
