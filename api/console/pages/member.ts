@@ -10,7 +10,7 @@ import { heading } from '../parts/heading.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { ago, exact } from '../parts/time.ts';
+import { exact } from '../parts/time.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 import { actionsFor } from './members.ts';
 
@@ -107,14 +107,14 @@ export const memberPage = page({
               panel(history, (entries) =>
                 ol({ class: 'history' }, ...entries.map((entry) => auditEntry(entry, { isOpen: false, more: [] }))),
               ),
-              div({ class: 'actions' }, auditLink(visit, 'about', 'All of it'), auditLink(visit, 'user_id', 'What they did')),
+              div({ class: 'actions below' }, auditLink(visit, 'about', 'All of it'), auditLink(visit, 'user_id', 'What they did')),
             ),
           ),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
             card(
               'Facts',
-              facts({ 'E-mail': value.email, Member: span(null, 'since ', ago(value.created_at)), Id: shortId(value.user_id) }),
+              facts({ 'E-mail': value.email, 'Member since': exact(value.created_at), Id: shortId(value.user_id) }),
             ),
           ),
         ),
