@@ -5,6 +5,7 @@ import type { Operations } from '../http/operation.ts';
 import type { SignInCookies } from '../identity/sign-in-cookies.ts';
 import { readDegraded } from './degraded-strip.ts';
 import { framed, plainDocument } from './frame.ts';
+import type { Guides } from './guides.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { retryOf } from './live.ts';
 import type { NameCache } from './name-cache.ts';
@@ -24,6 +25,7 @@ export type ConsoleDeps = {
   readonly pages: readonly Page[];
   readonly cookies: Pick<SignInCookies, 'origin' | 'session'>;
   readonly names: NameCache;
+  readonly guides: Guides;
   /** Whether people can sign in at an OpenID issuer. */
   readonly hasIssuer: boolean;
   /** The URL path below which the assets are served. */
@@ -107,8 +109,8 @@ const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Vis
 };
 
 /** Returns the visit of a request, in which the visitor is still missing. */
-export const requestedVisit = (c: Context, { app, operations, cookies, names }: ConsoleDeps): Visit =>
-  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin, names, session: cookies.session(c) });
+export const requestedVisit = (c: Context, { app, operations, cookies, names, guides }: ConsoleDeps): Visit =>
+  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin, names, guides, session: cookies.session(c) });
 
 /** Refuses a request for a page with a problem that no operation of the API has returned. */
 export const refuse = (c: Context, deps: ConsoleDeps, problem: Pick<Problem, 'status' | 'title' | 'detail' | 'code'>): Response =>

@@ -59,7 +59,8 @@ const SCRIPTS = ['console.mjs', 'live.mjs'] as const;
 
 type Looks = Pick<Visit, 'theme'> & Partial<Pick<Visit, 'zone' | 'singleKeys'>>;
 
-const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Looks, name: string, content: Child): string => {
+/** Renders a complete HTML document with this content. */
+export const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Looks, name: string, content: Child): string => {
   const page = html(
     { lang: 'en', 'data-theme': theme, 'data-keys': singleKeys ? null : 'off' } as never,
     head(
@@ -83,7 +84,7 @@ const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Lo
   return `<!doctype html>${htmlOf(page, assets, formatIn(zone))}`;
 };
 
-const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-horizontal'), span(null, 'Annals'));
+export const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-horizontal'), span(null, 'Annals'));
 
 const initials = (name: string): string => [...name.trim()].slice(0, 1).join('').toUpperCase();
 
@@ -182,7 +183,7 @@ const sidebar = (visit: Visit, current: string) => {
   );
 };
 
-const breadcrumb = (trail: Framed['trail'], name: string) =>
+export const breadcrumb = (trail: Framed['trail'], name: string) =>
   nav(
     { 'aria-label': 'Breadcrumb', class: 'breadcrumb' },
     ol(

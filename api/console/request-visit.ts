@@ -3,6 +3,7 @@ import { getCookie } from 'hono/cookie';
 import type { Rows } from '../areas.ts';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
+import type { Guides } from './guides.ts';
 import type { NameCache } from './name-cache.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { pastTime } from './past-time.ts';
@@ -73,6 +74,7 @@ export type VisitDeps = {
   readonly rows: Rows;
   readonly origin: string;
   readonly names: NameCache;
+  readonly guides: Guides;
   /** The session cookie of the request. */
   readonly session: string | undefined;
 };
@@ -139,7 +141,7 @@ const sharingReads = (ask: Ask): Ask => {
 };
 
 /** Creates a visit: the data about a request for a page. The visitor is still missing. */
-export const visitOf = (c: Context, { app, rows, origin, names, session = '' }: VisitDeps): Visit => {
+export const visitOf = (c: Context, { app, rows, origin, names, guides, session = '' }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
   const calls: Call[] = [];
   const present: string[] = [];
@@ -177,6 +179,7 @@ export const visitOf = (c: Context, { app, rows, origin, names, session = '' }: 
     degraded: [],
     freshness,
     nameCache: { cache: names, session, isRefresh: isRefresh(c) },
+    guides,
     origin,
     requestId: (c.env as ConsoleEnv).requestId,
   };

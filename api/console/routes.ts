@@ -19,6 +19,7 @@ import {
 import { refusedPage } from './break-glass.ts';
 import { mountChatUpload } from './chat-upload.ts';
 import { framed } from './frame.ts';
+import { mountGuides } from './guide-routes.ts';
 import { keepingTime, keepingZone } from './kept-query.ts';
 import { liveOf } from './live.ts';
 import type { Page } from './page.ts';
@@ -36,6 +37,8 @@ import { platformPath, THEMES, tenantPath, type Visit, withQuery } from './visit
 import { inZone, withoutZone, ZONE_PATH, zonePage } from './zone.ts';
 
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
+/** The paths whose pages have the theme that the visitor has chosen. */
+const THEMED_PATHS = ['/console', '/guides'];
 
 const { h1, a } = tags;
 
@@ -222,10 +225,10 @@ const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
     assertOwnPage(c, cookies);
     const { theme, zone, keys, return_to } = await readSmallForm(c.req.raw);
     const secure = cookies.origin.startsWith('https:');
-    const save = (name: string, value: string) =>
-      setCookie(c, name, value, { path: '/console', sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
+    const save = (name: string, value: string, path = '/console') =>
+      setCookie(c, name, value, { path, sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
     const known = THEMES.find((each) => each === theme);
-    if (known) save(THEME_COOKIE, known);
+    if (known) for (const path of THEMED_PATHS) save(THEME_COOKIE, known, path);
     if (keys === 'on' || keys === 'off') save(KEYS_COOKIE, keys);
     const target = consolePath(return_to);
     if (zone === undefined) return redirect(c, target);
@@ -246,8 +249,8 @@ const showZone = (deps: ConsoleDeps) => async (c: Context) => {
 };
 
 /**
- * Creates the console: its pages, and the forms to sign in, to sign out, and to choose a theme and a time zone. It handles only /console
- * and the paths below it.
+ * Creates the console: its pages, and the forms to sign in, to sign out, and to choose a theme and a time zone, and
+ * the guides. It handles only /console, /guides and the paths below them.
  */
 export const createConsole = (
   deps: ConsoleDeps,
@@ -259,6 +262,7 @@ export const createConsole = (
   app.get(ZONE_PATH, showZone(deps));
   mountForms(app, deps);
   mountChatUpload(app, deps);
+  mountGuides(app, deps);
   for (const page of deps.pages) app.get(page.path, showPage(page, deps));
   const showUnknown = async (c: Context): Promise<Response> => {
     const visit = await identify(c, deps);

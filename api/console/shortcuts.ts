@@ -2,10 +2,10 @@ import { icon } from './parts/icon.ts';
 import { type Child, tags } from './parts/tags.ts';
 import type { Visit } from './visit.ts';
 
-const { button, div, form, input, span } = tags;
+const { a, button, div, form, input, span } = tags;
 
 /**
- * Renders the button that lists the keys of a page, and the switch for keys that act without a modifier key. The list
+ * Renders the button that lists the keys of a page, the link to the guides, and the switch for keys that act without a modifier key. The list
  * needs JavaScript; without it, its button is hidden.
  */
 export const shortcutButtons = ({ singleKeys, url }: Visit): Child =>
@@ -16,6 +16,7 @@ export const shortcutButtons = ({ singleKeys, url }: Visit): Child =>
       icon('keyboard'),
       span(null, 'Keys'),
     ),
+    a({ class: 'button ghost small', href: '/guides' }, icon('book-open'), 'Guides'),
     form(
       { method: 'post', action: '/console/preferences', 'aria-label': 'Single keys' },
       input({ type: 'hidden', name: 'return_to', value: url }),

@@ -67,6 +67,7 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
       hr(null),
       h2(null, 'No key at hand?'),
       p({ class: 'quiet' }, 'On the machine of the platform, ', code(null, 'annals login'), ' prints a link that signs you in once.'),
+      p(null, a({ href: '/guides' }, 'Read the guides')),
     ),
     script({ type: 'module', src: `${assets}/sign-in-key.mjs` }),
   );

@@ -1,5 +1,6 @@
 import type { Rows } from '../areas.ts';
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
+import type { Guides } from './guides.ts';
 import type { NameCacheAccess } from './name-cache.ts';
 
 /** The response of `GET /me`, which describes the visitor. */
@@ -58,6 +59,8 @@ export type Visit = {
   /** How old the data of the page is. */
   readonly freshness: Freshness;
   readonly nameCache: NameCacheAccess;
+  /** The documentation, which the search finds, too. */
+  readonly guides: Guides;
   /** The origin of this site's URLs, for the commands that pages show. */
   readonly origin: string;
   readonly requestId: string;

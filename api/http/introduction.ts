@@ -3,7 +3,7 @@
  * operations.
  */
 export const INTRODUCTION = `Annals is a multi-tenant platform for running and administering software agents. Every change is an event in one log. What
-you read comes from read models that follow the log within milliseconds.
+you read comes from read models that follow the log within milliseconds. [The guides](/guides) explain how to use and operate it.
 
 Bodies are JSON in UTF-8 of at most 512 KiB. Ids are \`c\` and 24 characters of a-z and 0-9. Times are RFC 3339 in UTC with
 milliseconds. Unknown fields and query parameters are refused. In a PATCH, an absent field stays as it is; \`null\` clears a field that

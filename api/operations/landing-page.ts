@@ -21,7 +21,8 @@ pre { padding: 1em; overflow-x: auto; border: 1px solid; border-radius: 6px } li
 <li>No API key? Whoever has the data directory creates one with <code>annals keys create --super-admin</code>;
 members get theirs by an invitation.</li>
 <li><a href="/readyz">See whether all parts work</a>; <code>annals doctor</code> explains what does not.</li>
-<li>Follow the five-minute tour in <code>docs/tour.md</code>: an agent, a webhook, a runner, the audit log.</li>
+<li><a href="/guides/tour">Follow the five-minute tour</a>: an agent, a webhook, a runner, the audit log.
+<a href="/guides">The guides</a> explain everything else.</li>
 </ul>
 </body>
 </html>

@@ -80,6 +80,7 @@ export const llmsText = cached((document) => {
   return [
     `# ${info.title}\n\n> ${info.summary}\n`,
     `## Documents\n`,
+    `- [Guides](${url}/guides): how to use and operate the platform; \`.md\` after the address of one gives its Markdown`,
     `- [API reference](${url}/docs.md): every operation with its fields, in Markdown`,
     `- [OpenAPI](${url}/openapi.json): the REST API for programs`,
     `- [AsyncAPI](${url}/asyncapi.json): the messages to runners\n`,

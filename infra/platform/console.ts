@@ -19,15 +19,24 @@ export type ConsoleOptions = {
 
 /** Loads the modules and the assets of the console. */
 const openConsole = async (app: Hono, options: ConsoleOptions) => {
-  const [{ createConsole }, { consolePages }, { loadConsoleAssets }] = await Promise.all([
+  const [{ createConsole }, { consolePages }, { openGuides }, { loadConsoleAssets }, { loadGuideFiles }] = await Promise.all([
     import('../../api/console/routes.ts'),
     import('../../api/console-pages.ts'),
+    import('../../api/console/guides.ts'),
     import('../http/console-assets.ts'),
+    import('../http/guide-files.ts'),
   ]);
-  const assets = await loadConsoleAssets();
+  const [assets, guideFiles] = await Promise.all([loadConsoleAssets(), loadGuideFiles()]);
   return {
     assets,
-    ...createConsole({ app, pages: consolePages, assets: assets.base, names: createLruMap({ capacity: MAX_CACHED }), ...options }),
+    ...createConsole({
+      app,
+      pages: consolePages,
+      assets: assets.base,
+      names: createLruMap({ capacity: MAX_CACHED }),
+      guides: openGuides(guideFiles),
+      ...options,
+    }),
   };
 };
 
@@ -55,8 +64,8 @@ const failureResponse = (error: unknown, c: Context, { answerFailure }: ConsoleO
 };
 
 /**
- * Adds the console to the application. Its modules and assets are loaded at the first request for the console, so they
- * do not slow down the start, and need no memory if nobody opens it.
+ * Adds the console and the guides to the application. Their modules and assets are loaded at the first request for the console, so they
+ * do not slow down the start, and need no memory if nobody opens them.
  */
 export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof openConsole = openConsole): void => {
   let opened: ReturnType<typeof openConsole> | undefined;
@@ -76,4 +85,5 @@ export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof op
   };
   const respond = (c: Context): Promise<Response> => answer(c).catch((error) => failureResponse(error, c, options));
   for (const path of ['/console', '/console/*']) app.on(['GET', 'POST'], path, respond);
+  for (const path of ['/guides', '/guides/*']) app.get(path, respond);
 };

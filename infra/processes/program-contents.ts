@@ -1,7 +1,8 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const SOURCES = ['domain', 'commands', 'projections', 'api', 'infra', 'package.json', 'package-lock.json'];
+/** README.md and docs/ are the guides that the service shows. */
+const SOURCES = ['domain', 'commands', 'projections', 'api', 'infra', 'README.md', 'docs', 'package.json', 'package-lock.json'];
 /** These change with every installation of packages. */
 const INSTALLED = ['.', '.package-lock.json', '.annals-start', '.annals-test'];
 

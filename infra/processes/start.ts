@@ -51,7 +51,7 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
   const first = firstKey();
   if (!first) return [];
   return [
-    '  next: the tour in docs/tour.md; for another terminal:',
+    `  next: the tour at ${loopback(url)}/guides/tour; for another terminal:`,
     `    export ANNALS_URL=${loopback(url)}`,
     `    export ANNALS_KEY=${first.key}`,
     // The link is shown only on a terminal. Other output is often kept in a log, where other people can read it.

@@ -21,7 +21,10 @@ const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   domain: { rooms: ['domain'], packages: /^(zod|node:buffer|node:crypto|node:zlib)$/ },
   commands: { rooms: ['commands', 'domain'], packages: /^zod$/ },
   projections: { rooms: ['projections', 'domain'], packages: /^(zod|kysely)$/ },
-  api: { rooms: ['api', 'commands', 'projections', 'domain'], packages: /^(zod|diff|hono|hono\/.+|@hono\/zod-validator)$/ },
+  api: {
+    rooms: ['api', 'commands', 'projections', 'domain'],
+    packages: /^(zod|diff|hono|hono\/.+|@hono\/zod-validator|mdast-util-.+|micromark-extension-gfm)$/,
+  },
 };
 
 /**

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openGuides } from '../../api/console/guides.ts';
 import { page } from '../../api/console/page.ts';
 import { createConsole } from '../../api/console/routes.ts';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
@@ -184,6 +185,7 @@ test('an error in the code of a page is answered with a page that says so and ha
     assets: '/a',
     pages: [broken],
     names: new Map(),
+    guides: openGuides({ readme: '', pages: new Map(), pictures: new Map() }),
     answerFailure,
   };
   const request = new Request(`http://annals.test${p.base}/broken`, { headers: { cookie: p.cookie } });

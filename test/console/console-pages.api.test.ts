@@ -155,7 +155,12 @@ test('the search finds pages, forms and resources by a name or an id, but only t
   assert.ok((await found('create an agent')).includes(`/console/run/createAgent?tenant_id=${p.tenant_id}`));
   assert.equal(await found(`c${'0'.repeat(24)}`), []);
   const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'finder@example.com')).key);
-  for (const secret of ['review', accepted, event, 'audit log']) assert.equal(await found(secret, member), [], secret);
+  for (const secret of ['review', accepted, event, 'audit log'])
+    assert.equal(
+      (await found(secret, member)).filter((href) => !href.startsWith('/guides/')),
+      [],
+      secret,
+    );
 });
 
 test('while a part of the platform does not work, every page names it, and operators get a link to the advice', async () => {

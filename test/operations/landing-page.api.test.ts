@@ -29,9 +29,10 @@ test('a browser that opens the URL of the service gets a page that describes the
     assert.match(page.headers.get('content-security-policy')!, "default-src 'none'");
     const html = await page.text();
     const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, path]) => path!);
-    for (const link of ['/docs', '/console']) assert.ok(links.includes(link), links.join(' '));
+    for (const link of ['/docs', '/console', '/guides', '/guides/tour']) assert.ok(links.includes(link), links.join(' '));
     assert.match(html, 'annals login');
-    for (const path of links.filter((link) => link !== '/console')) assert.is(app.router.match('GET', path)[0].length > 2, true, path);
+    for (const path of links.filter((link) => !/^\/(console|guides)/.test(link)))
+      assert.is(app.router.match('GET', path)[0].length > 2, true, path);
   }
 });
 

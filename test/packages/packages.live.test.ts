@@ -117,6 +117,7 @@ test('npx annals start in an empty folder runs the platform, and the client ackn
     match((await run(join(dir, 'node_modules/.bin/annals'), ['login'], { cwd: dir, env })).stdout, /\/console\/in#/);
     const page = await fetch(`${variables.ANNALS_URL}/docs/scalar.js`);
     is(page.status, 200);
+    match(await (await fetch(`${variables.ANNALS_URL}/guides/tour`)).text(), /<h1[^>]*>A five-minute tour/);
     process.kill(readPidFile(join(dir, '.annals/annals.pid'))!.pid, 'SIGTERM');
     is(await platform.ended, 0, platform.output());
   }));

@@ -18,7 +18,8 @@ const write = (dir: string, file: string, text = file): void => {
 const PACKAGES = { '': {}, 'node_modules/a': {}, 'node_modules/a/node_modules/b': {}, 'node_modules/for-tests': { dev: true } };
 
 const checkoutOf = (dir: string): void => {
-  for (const file of ['infra/main.ts', 'api/console/routes.ts', 'node_modules/.package-lock.json']) write(dir, file);
+  for (const file of ['infra/main.ts', 'api/console/routes.ts', 'README.md', 'docs/tour.md', 'node_modules/.package-lock.json'])
+    write(dir, file);
   for (const file of ['a/index.js', 'a/index.d.ts', 'a/node_modules/b/index.js', 'for-tests/index.js', '.cache/annals/nats-server'])
     write(dir, `node_modules/${file}`);
   write(dir, 'package-lock.json', JSON.stringify({ packages: PACKAGES }));
@@ -38,6 +39,7 @@ test('a copy has the sources, the packages and nats-server, but nothing that onl
     const copy = copyProgram(dir, process.pid);
     const needed = ['infra/main.ts', 'api/console/routes.ts', 'node_modules/a/index.js', 'node_modules/a/node_modules/b/index.js'];
     equal(isThere(copy, ...needed, 'node_modules/.cache/annals/nats-server'), [true, true, true, true, true]);
+    equal(isThere(copy, 'README.md', 'docs/tour.md'), [true, true]);
     equal(isThere(copy, 'node_modules/for-tests', 'node_modules/a/index.d.ts'), [false, false]);
   }));
 

@@ -34,12 +34,15 @@ const contentOf = async (/** @type {string} */ format) => {
 };
 
 if (globalThis.customElements) {
-  /** A button that copies the text in `data-text`. After that, it shows a confirmation for a moment. */
+  /**
+   * A button that copies the text in `data-text`, or else that of the element before it. After that, it shows a
+   * confirmation for a moment.
+   */
   class CopyButton extends HTMLElement {
     connectedCallback() {
       this.hidden = false;
       this.addEventListener('click', async () => {
-        await copy(Promise.resolve(this.dataset.text ?? ''));
+        await copy(Promise.resolve(this.dataset.text ?? this.previousElementSibling?.textContent ?? ''));
         this.dataset.copied = '';
         setTimeout(() => delete this.dataset.copied, CONFIRMED_MS);
       });

@@ -1,6 +1,7 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
+import { findGuides } from '../guides.ts';
 import { navigationOf } from '../navigation.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -10,6 +11,7 @@ import { type IconName, icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
 import { mayOpenForm } from '../permission.ts';
+import { containsWords } from '../search-words.ts';
 import { platformPath, tenantPath, type Visit } from '../visit.ts';
 
 const { a, li, span, ul } = tags;
@@ -28,8 +30,9 @@ type Hit = {
 };
 
 const MAX_FORMS = 8;
+const MAX_GUIDES = 8;
 const MAX_ITEMS = '20';
-const MIN_FORM_QUERY = 2;
+const MIN_TITLE_QUERY = 2;
 
 type ItemPage = {
   readonly icon: IconName;
@@ -75,21 +78,20 @@ const resourceOf = ({ type, id }: Item): Pick<Hit, 'resource'> =>
 
 const queryOf = ({ query }: Visit): string => (query.get('q') ?? '').trim().slice(0, 255);
 
-/** Whether every word of the query is the start of a word in the text. */
-const containsWords = (text: string, query: string): boolean => {
-  const words = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((start) => words.some((word) => word.startsWith(start)));
-};
-
 const pageHits = (visit: Visit, query: string): Hit[] => {
   const { tenant, platform, others } = navigationOf(visit);
   return [...tenant, ...platform, ...others]
     .filter(({ label }) => containsWords(label, query))
     .map(({ label, path, icon: name }) => ({ href: path, label, kind: 'page', icon: name }));
 };
+
+/** Returns the guides, and the sections of them, whose titles contain the query. */
+const guideHits = ({ guides }: Visit, query: string): Hit[] =>
+  query.length < MIN_TITLE_QUERY
+    ? []
+    : findGuides(guides, (text) => containsWords(text, query))
+        .slice(0, MAX_GUIDES)
+        .map(({ href, label, guide }) => ({ href, label, kind: guide === null ? 'guide' : `guide · ${guide}`, icon: 'book-open' }));
 
 const tenantHits = ({ me }: Visit, query: string, listed: readonly Tenant[]): Hit[] => [
   ...(me?.tenants ?? [])
@@ -133,7 +135,7 @@ const itemHits = (visit: Visit, items: readonly Item[]): Hit[] =>
 
 /** Returns the forms whose titles contain the query. A form about an agent first asks which agent it is about. */
 const formHits = (visit: Visit, query: string): Hit[] => {
-  if (query.length < MIN_FORM_QUERY) return [];
+  if (query.length < MIN_TITLE_QUERY) return [];
   const { tenant_id } = visit.params;
   const isHere = ({ path }: Operation) => path.includes(':tenant_id') === (tenant_id !== undefined);
   return Object.entries(visit.rows as unknown as Readonly<Record<string, Operation>>)
@@ -172,10 +174,11 @@ const view = ({ items, tenants }: Found, visit: Visit) => {
     ...pageHits(visit, query),
     ...tenantHits(visit, query, tenants?.ok ? tenants.value : []),
     ...formHits(visit, query),
+    ...guideHits(visit, query),
   ];
   const seen = [...new Map(hits.map((hit) => [hit.href, hit])).values()];
   return [
-    heading('Find', 'Pages, forms, agents, people, integrations, sessions, and anything by its id.'),
+    heading('Find', 'Pages, forms, agents, people, integrations, sessions, guides, and anything by its id.'),
     searchField(visit.path, { name: 'q', value: query, placeholder: 'Name or id' }),
     items && !items.ok ? problemPanel(items.problem) : null,
     seen.length > 0
