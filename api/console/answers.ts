@@ -4,17 +4,16 @@ import { type Problem, problemOf } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
 import type { SignInCookies } from '../identity/sign-in-cookies.ts';
 import { readDegraded } from './degraded-strip.ts';
-import { framed, plainDocument } from './frame.ts';
+import { problemContent } from './error-page.ts';
+import { type Framed, framed, plainDocument } from './frame.ts';
 import type { Guides } from './guides.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { retryOf } from './live.ts';
 import type { NameCache } from './name-cache.ts';
 import { entryAt, mayAtPath } from './navigation.ts';
 import type { Page } from './page.ts';
-import { emptyState } from './parts/empty-state.ts';
-import { heading } from './parts/heading.ts';
-import { isTemporary, problemPanel } from './parts/problem-panel.ts';
-import { type Child, tags } from './parts/tags.ts';
+import { isTemporary } from './parts/problem-panel.ts';
+import type { Child } from './parts/tags.ts';
 import { type ConsoleEnv, isRefresh, visitOf, withVisitor } from './request-visit.ts';
 import type { Visit } from './visit.ts';
 
@@ -34,13 +33,11 @@ export type ConsoleDeps = {
   readonly answerFailure: (error: unknown, c: Context) => Response;
 };
 
-export type Frame = Parameters<typeof framed>[2];
+export type Frame = Framed;
 
 const TENANT_ID = /^c[0-9a-z]{24}$/;
 
 export const SIGN_IN = '/console/sign-in';
-
-const { h1, a, p } = tags;
 
 /** The problem of a browser that has no session cookie any more. */
 const SIGNED_OUT: Problem = {
@@ -75,24 +72,17 @@ export const redirect = (c: Context, location: string, cookies: readonly string[
   return response;
 };
 
-export const unknownPage: Frame = {
-  title: 'Not found',
-  nav: '',
-  trail: [],
-  content: [
-    h1({ class: 'hidden' }, 'Not found'),
-    emptyState(
-      { icon: 'search', title: 'There is no such page', why: 'It does not exist, or you have no access to it.' },
-      a({ class: 'button', href: '/console' }, 'To the start'),
-    ),
-  ],
-};
-
-const tryAgain = p({ class: 'below' }, a({ class: 'button', href: '' }, 'Try again'));
-const triesAgain = 'This page tries again by itself until it can be shown.';
-
 /** Why a page cannot be shown, and what is shown below the problem. */
 type Failure = { readonly problem: Problem; readonly more?: readonly Child[] };
+
+/** Returns the page from which a form was sent; null if it is not known. A page that was only opened can be opened again. */
+const cameFrom = (c: Context, { origin }: Visit): string | null => {
+  if (c.req.method === 'GET') return null;
+  const from = c.req.header('referer') ?? '';
+  if (!URL.canParse(from)) return '/console';
+  const { pathname, search, host } = new URL(from);
+  return host === new URL(origin).host || host === c.req.header('host') ? consolePath(`${pathname}${search}`) : '/console';
+};
 
 /**
  * Answers a request that has failed because of a problem. The frame of the page stays, with the navigation that follows
@@ -100,11 +90,10 @@ type Failure = { readonly problem: Problem; readonly more?: readonly Child[] };
  */
 const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Visit, { problem, more = [] }: Failure): Response => {
   const live = c.req.method === 'GET' && isTemporary(problem) ? retryOf(visit, true) : null;
-  const title = problem.status >= 500 ? 'This page is not available now' : problem.title;
-  const content = [heading(title, live && triesAgain), problemPanel(problem), ...more];
   const isSignedIn = cookies.session(c) !== undefined;
+  const content = problemContent(visit, problem, { isRetried: live !== null, back: cameFrom(c, visit), more, isSignedIn });
   if (!isSignedIn) return htmlResponse(c, plainDocument(assets, visit, problem.title, ...content), problem.status);
-  const frame = { title: 'Not available', nav: entryAt(visit), trail: [], content: [...content, tryAgain], live };
+  const frame = { title: 'Not available', nav: entryAt(visit), trail: [], content, live };
   return htmlResponse(c, framed(assets, { ...visit, may: mayAtPath(visit) }, frame), problem.status);
 };
 

@@ -12,12 +12,13 @@ import {
   htmlResponse,
   identify,
   redirect,
+  refuse,
   requestedVisit,
   SIGN_IN,
-  unknownPage,
 } from './answers.ts';
 import { refusedPage } from './break-glass.ts';
 import { mountChatUpload } from './chat-upload.ts';
+import { nothingThenPage, suspendedPage, unknownPage } from './error-page.ts';
 import { framed } from './frame.ts';
 import { mountGuides } from './guide-routes.ts';
 import { keepingTime, keepingZone } from './kept-query.ts';
@@ -41,27 +42,6 @@ const PREFERENCE_TTL_SECONDS = 400 * 86_400;
 const THEMED_PATHS = ['/console', '/guides'];
 
 const { h1, a } = tags;
-
-const nothingThen: Frame = {
-  ...unknownPage,
-  title: 'Not found at this time',
-  content: [
-    h1({ class: 'hidden' }, 'Not found at this time'),
-    emptyState({ icon: 'history', title: 'Nothing is here at this time', why: 'It did not exist then, or you have no access to it.' }),
-  ],
-};
-
-const suspendedPage = ({ title, detail }: Problem): Frame => ({
-  ...unknownPage,
-  title,
-  content: [
-    h1({ class: 'hidden' }, title),
-    emptyState(
-      { icon: 'shield-alert', title, why: `${detail}. Its data are kept. Ask the operator of the platform to resume it.` },
-      a({ class: 'button', href: '/console/me' }, 'To your account'),
-    ),
-  ],
-});
 
 /** Returns the position of the event before the newest one; null if there is none. */
 const eventBack = async (visit: Visit): Promise<string | null> => (await readTicks(visit))[1]?.position ?? null;
@@ -138,12 +118,12 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];
   if (main && !main.ok && main.status === 401) return endedResponse(c, visit, main.problem);
-  if (main && !main.ok && main.problem.code === 'tenant_suspended') return show(suspendedPage(main.problem), 403);
+  if (main && !main.ok && main.problem.code === 'tenant_suspended') return show(suspendedPage(visit, main.problem), 403);
   if (main && !main.ok && [403, 404].includes(main.status)) {
-    if (visit.asOf) return htmlResponse(c, await inTime(deps, visit, nothingThen), 404);
+    if (visit.asOf) return htmlResponse(c, await inTime(deps, visit, nothingThenPage(visit, withQuery(visit, { as_of: null }))), 404);
     const missing = await page.whenMissing?.(visit);
     const frame = missing && { ...missing, nav: page.nav, trail: page.trail?.(visit, null) ?? [] };
-    return frame ? htmlResponse(c, await inTime(deps, visit, frame), 404) : show(unknownPage, 404);
+    return frame ? htmlResponse(c, await inTime(deps, visit, frame), 404) : show(unknownPage(visit), 404);
   }
   const title = page.title(answers, visit);
   const trail = page.trail?.(visit, answers) ?? [];
@@ -248,6 +228,48 @@ const showZone = (deps: ConsoleDeps) => async (c: Context) => {
   return htmlResponse(c, framed(deps.assets, visit, { title: 'Time zone', nav: '', trail: [], content }), 200);
 };
 
+const UNKNOWN_PATH = '/console/t/:tenant_id/*';
+const METHODS = ['GET', 'POST'] as const;
+
+/** Returns the methods that a path of the console supports. */
+const allowedAt = (app: Hono, path: string): readonly string[] => {
+  const routes = (method: string) =>
+    app.router.match(method, path)[0].map(([entry]) => (entry as unknown as [unknown, { path: string }])[1]);
+  const known = METHODS.filter((method) => routes(method).some((route) => route.path !== UNKNOWN_PATH));
+  return known.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+};
+
+/** Answers a request for an unknown path, or with a method that the path does not support. */
+const unknownPath =
+  (app: Hono, deps: ConsoleDeps) =>
+  async (c: Context): Promise<Response> => {
+    const allow = allowedAt(app, c.req.path).join(', ');
+    if (allow !== '' && c.req.method === 'OPTIONS') return c.body(null, 204, { allow: `${allow}, OPTIONS` });
+    if (allow !== '') return withAllow(refuse(c, deps, NOT_ALLOWED[allow.startsWith('GET') ? 'page' : 'form']), allow);
+    const visit = await identify(c, deps);
+    return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage(visit)), 404);
+  };
+
+const NOT_ALLOWED = {
+  page: {
+    status: 405,
+    code: 'method_not_allowed',
+    title: 'This page changes nothing',
+    detail: 'Open it, instead of sending a form to it.',
+  },
+  form: {
+    status: 405,
+    code: 'method_not_allowed',
+    title: 'This address is no page',
+    detail: 'Only a form of the console sends to it: open its page.',
+  },
+} as const;
+
+const withAllow = (response: Response, allow: string): Response => {
+  response.headers.set('allow', allow);
+  return response;
+};
+
 /**
  * Creates the console: its pages, and the forms to sign in, to sign out, and to choose a theme and a time zone, and
  * the guides. It handles only /console, /guides and the paths below them.
@@ -264,12 +286,9 @@ export const createConsole = (
   mountChatUpload(app, deps);
   mountGuides(app, deps);
   for (const page of deps.pages) app.get(page.path, showPage(page, deps));
-  const showUnknown = async (c: Context): Promise<Response> => {
-    const visit = await identify(c, deps);
-    return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
-  };
+  const showUnknown = unknownPath(app, deps);
   // A path that does not exist gets the same page as a path that the visitor may not see, including the tenant in it.
-  app.get('/console/t/:tenant_id/*', showUnknown);
+  app.all(UNKNOWN_PATH, showUnknown);
   app.notFound(showUnknown);
   app.onError((error, c) => answerError(error, c, deps));
   return { fetch: (request, env) => app.fetch(request, env) };

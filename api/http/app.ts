@@ -46,11 +46,7 @@ const unknownRouteResponse = (app: Hono, c: Context): Response | Promise<Respons
   const allowed = allowedMethods(app, c.req.path).join(', ');
   if (allowed === '') return refusalResponse(notFound(), c);
   if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
-  return problemResponse(
-    new Refusal('method_not_allowed', `This path supports ${allowed}`, { allow: allowed }),
-    c.req.path,
-    c.get('requestId'),
-  );
+  return refusalResponse(new Refusal('method_not_allowed', `This path supports ${allowed}`, { allow: allowed }), c);
 };
 
 const refusalOf = (error: unknown, c: Context, toRefusal: AppOptions['toRefusal']): Refusal => {

@@ -9,6 +9,8 @@ export const STATIC_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'
 
 const SIGN_IN = html`<li><a href="/console">Sign in to the console</a>, with an API key or with the link that <code>annals login</code> prints.</li>`;
 
+type Shown = { readonly title: string; readonly detail: string; readonly requestId: string; readonly steps: unknown };
+
 const STEPS = {
   401: html`${SIGN_IN}<li>To call the API, send the header <code>Authorization: Bearer &lt;API key&gt;</code>:
 <a href="/docs">the API reference</a> can do so.</li>`,
@@ -16,27 +18,34 @@ const STEPS = {
 <li><a href="/docs">Read the API reference</a>, which lists all paths.</li>`,
 };
 
+const OTHER_STEPS = html`<li><a href="">Try again</a>, or go back to the page that you came from.</li>
+<li><a href="/console">Open the console</a>.</li>`;
+
+const stepsOf = (status: number) => (status === 401 || status === 404 ? STEPS[status] : OTHER_STEPS);
+
 const isPerson = (c: Context): boolean =>
   c.req.method === 'GET' &&
   accepts(c, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' }) === 'text/html';
 
-const pageOf = (title: string, detail: string, steps: unknown) => html`<!doctype html>
+const pageOf = ({ title, detail, requestId, steps }: Shown) => html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} · Annals</title>
 <style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 1em}</style></head>
-<body><h1>${title}</h1><p>${detail}</p><p>Next:</p><ul>${steps}</ul></body>
+<body><h1>${title}</h1><p>${detail}</p><p>Next:</p><ul>${steps}</ul>
+<p>Request <code>${requestId}</code></p></body>
 </html>
 `;
 
 /**
- * Answers a refused request. A person who has opened the URL in a browser without a key, or an unknown URL, gets a page
- * that says what to do next; everybody else gets the problem document.
+ * Answers a refused request. A person who has opened the URL in a browser gets a page that says why, and what to do next;
+ * everybody else gets the problem document.
  */
 export const refusalResponse = async (refusal: Refusal, c: Context): Promise<Response> => {
   const { status, title } = PROBLEMS[refusal.code];
   const problem = problemResponse(refusal, c.req.path, c.get('requestId'));
-  if ((status !== 401 && status !== 404) || !isPerson(c)) return problem;
-  const page = new Response(String(await pageOf(title, refusal.message, STEPS[status])), { status, headers: problem.headers });
+  if (!isPerson(c)) return problem;
+  const shown = { title, detail: refusal.message, requestId: c.get('requestId') ?? '', steps: stepsOf(status) };
+  const page = new Response(String(await pageOf(shown)), { status, headers: problem.headers });
   page.headers.set('content-type', 'text/html; charset=utf-8');
   page.headers.set('content-security-policy', STATIC_PAGE_POLICY);
   page.headers.set('vary', 'Accept');

@@ -9,6 +9,9 @@ import { createLruMap } from '../lru-map.ts';
 /** The number of lists of names in the cache for open pages. One takes about 30 kB if it has 200 names. */
 const MAX_CACHED = 100;
 
+/** The console answers each method, so that a browser never gets a problem document. */
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
 export type ConsoleOptions = {
   readonly operations: Operations;
   readonly cookies: SignInCookies;
@@ -78,12 +81,12 @@ export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof op
   };
   const answer = async (c: Context): Promise<Response> => {
     const { assets, fetch } = await open();
-    const asset = c.req.method === 'POST' ? null : assets.find(c.req.path);
+    const asset = c.req.method === 'GET' || c.req.method === 'HEAD' ? assets.find(c.req.path) : null;
     if (asset) return assetResponse(c, asset);
     const { incoming } = (c.env ?? {}) as { incoming?: { socket?: unknown } };
     return fetch(c.req.raw, { ...(incoming ? { incoming } : {}), requestId: c.get('requestId') });
   };
   const respond = (c: Context): Promise<Response> => answer(c).catch((error) => failureResponse(error, c, options));
-  for (const path of ['/console', '/console/*']) app.on(['GET', 'POST'], path, respond);
+  for (const path of ['/console', '/console/*']) app.on(METHODS, path, respond);
   for (const path of ['/guides', '/guides/*']) app.get(path, respond);
 };
