@@ -112,10 +112,7 @@ export const memberPage = page({
           ),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
-            card(
-              'Facts',
-              facts({ 'E-mail': value.email, 'Member since': exact(value.created_at), Id: shortId(value.user_id) }),
-            ),
+            card('Facts', facts({ 'E-mail': value.email, 'Member since': exact(value.created_at), Id: shortId(value.user_id) })),
           ),
         ),
       ),
