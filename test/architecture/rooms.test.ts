@@ -23,7 +23,7 @@ const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   projections: { rooms: ['projections', 'domain'], packages: /^(zod|kysely)$/ },
   api: {
     rooms: ['api', 'commands', 'projections', 'domain'],
-    packages: /^(zod|diff|hono|hono\/.+|@hono\/zod-validator|mdast-util-.+|micromark-extension-gfm)$/,
+    packages: /^(zod|diff|hono|hono\/.+|@hono\/zod-validator|markdown-it)$/,
   },
 };
 

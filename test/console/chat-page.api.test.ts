@@ -48,6 +48,22 @@ test('a person starts a session with a first message on the tab of an agent, and
   );
 });
 
+test('what the agent writes is shown as Markdown in which nothing acts, and what people write as it is', async () => {
+  const id = await start();
+  const content =
+    '### Found\n\n| order | state |\n|---|---|\n| 4711 | **open** |\n\n[log](https://example.com/log) [x](javascript:alert(1)) <script>alert(1)</script> ![p](https://example.com/p.png)';
+  await p.send('POST', `${p.tenant}/sessions/${id}/messages`, { key: runner, body: { role: 'assistant', content } });
+  await run('appendMessage', { ':session_id': id, '/role': 'user', '/content': '**not bold**' });
+  const text = await open(`${p.base}/sessions/${id}`);
+  const [, shown = ''] = /<div class="message-text markdown">([\s\S]+?)<\/li>/.exec(text)!;
+  assert.match(shown, /<h5>Found<\/h5>[\s\S]+<td>4711<\/td><td><strong>open<\/strong><\/td>/);
+  assert.match(shown, '<a href="https://example.com/log" rel="noopener noreferrer nofollow">log</a>');
+  assert.not.match(shown, /<script|javascript:|<img/);
+  assert.match(shown, '<a href="https://example.com/p.png" rel="noopener noreferrer nofollow">p</a>');
+  assert.match(text, '<pre class="message-text">**not bold**</pre>');
+  assert.is(text.split('class="message-day').length - 1, 1, 'one day is named once');
+});
+
 test('a file that is added on the page of a session is named by the next message; others cannot add one', async () => {
   const id = await start();
   const upload = (headers: Record<string, string>, path = `${p.base}/sessions/${id}/files`) =>

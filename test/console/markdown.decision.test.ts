@@ -52,7 +52,15 @@ const RENDERED: readonly (readonly [markdown: string, html: string])[] = [
   ['![x](https://evil.example.com/a.png)', '<p>x</p>'],
   ['![x](../package.json)', '<p>x</p>'],
   ['![x](pictures/b.png)', '<p><img src="/guides/pictures/b.png" alt="x" loading="lazy"/></p>'],
-  ['<img src=x onerror=alert(1)>', '&lt;img src=x onerror=alert(1)&gt;'],
+  ['<img src=x onerror=alert(1)>', '<p>&lt;img src=x onerror=alert(1)&gt;</p>'],
+  [
+    '- [x] a\n- [ ] b',
+    '<ul><li><input type="checkbox" checked="" disabled="" aria-label="Done"/>a</li><li><input type="checkbox" disabled="" aria-label="Open"/>b</li></ul>',
+  ],
+  [
+    'a https://a.example.com/b.',
+    '<p>a <a href="https://a.example.com/b" rel="noopener noreferrer nofollow">https://a.example.com/b</a>.</p>',
+  ],
   ['a <b onclick="x">b</b>', '<p>a &lt;b onclick=&quot;x&quot;&gt;b&lt;/b&gt;</p>'],
 ];
 
@@ -89,6 +97,12 @@ const LONG: Readonly<Record<string, string>> = {
   'quotations inside each other': '>'.repeat(10_000),
   'lists inside each other': Array.from({ length: 300 }, (_, level) => `${' '.repeat(level * 2)}- a`).join('\n'),
   'emphases inside each other': `${'*'.repeat(20_000)}a${'*'.repeat(20_000)}`,
+  ...Object.fromEntries(
+    ['*a', '**a*', '~a', '_a ', '`a``b', '[^a]', '[a][b]', '[a](', '![', '|a|b|\n|-|-|\n', '[a]: b\n', '<http:', '&#'].map((part) => [
+      `${JSON.stringify(part)} in 64 kB`,
+      part.repeat(64 * 1024).slice(0, 64 * 1024),
+    ]),
+  ),
   'open brackets': '['.repeat(20_000),
   'open links': '[a](<b '.repeat(2_000),
   'HTML tags that are not closed': '<a '.repeat(10_000),

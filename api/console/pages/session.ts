@@ -3,7 +3,8 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton } from '../action.ts';
 import { mayOf } from '../agent-frame.ts';
 import { type Draft, draftView, mayReadDraft } from '../chat-draft.ts';
-import { approvalView, composeForms, mayAct } from '../chat-forms.ts';
+import { composeForms, mayAct } from '../chat-forms.ts';
+import { fileLink, type Models, messageOf, type Shown } from '../chat-message.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -25,68 +26,7 @@ import { tenantPath, type Visit, withQuery } from '../visit.ts';
 const { a, aside, div, li, ol, p, pre, span, strong } = tags;
 
 type Detail = ReplyOf<Rows['getTenantSession']>;
-type Message = Detail['messages'][number];
-type Models = ReadonlyMap<string, string>;
-
-const ROLES: Readonly<Record<Message['role'], readonly [string, 'user' | 'bot' | 'cpu' | 'square-terminal']>> = {
-  user: ['User', 'user'],
-  assistant: ['Agent', 'bot'],
-  system: ['System', 'cpu'],
-  tool: ['Tool', 'square-terminal'],
-};
 const OPEN = ['pending', 'running', 'waiting'];
-
-const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Message, models: Models): Child => {
-  const isUsed = prompt_tokens + completion_tokens > 0;
-  if (!isUsed && model_id === null) return null;
-  return div(
-    { class: 'message-use quiet' },
-    model_id ? span(null, icon('layers'), ' ', models.get(model_id) ?? shortId(model_id, 'the id of the model')) : null,
-    span(null, `${countText(prompt_tokens)} in, ${countText(completion_tokens)} out`),
-    span({ class: 'mono' }, cents(cost_cents, isUsed)),
-  );
-};
-
-type Shown = { readonly visit: Visit; readonly models: Models; readonly mayAct: boolean; readonly mayRead: boolean };
-
-/** Returns the name of the person who wrote a message, if it is known; otherwise, the kind of the writer. */
-const writerOf = ({ role, created_by_name, created_by_email }: Message): string => created_by_name ?? created_by_email ?? ROLES[role][0];
-
-const fileLink = ({ filename, sha256 }: Detail['attachments'][number], { visit, mayRead }: Shown): Child =>
-  mayRead ? a({ href: `/tenant/${visit.params.tenant_id}/files/${sha256}`, download: filename }, filename) : filename;
-
-const filesOf = ({ attachment_ids }: Message, { attachments }: Detail, shown: Shown): Child => {
-  const found = attachments.filter(({ id }) => attachment_ids.includes(id));
-  return found.length === 0 ? null : div({ class: 'message-use quiet' }, ...found.map((file) => span(null, fileLink(file, shown))));
-};
-
-/** Renders the runner's status of a message of a person, if it is known. */
-const statusOf = ({ runner_status }: Message): Child => {
-  if (runner_status === 'given_up') return badge('dead', 'given up');
-  return runner_status === 'seen' ? span({ class: 'quiet', 'data-runner-status': runner_status }, 'seen by the agent') : null;
-};
-
-const messageOf = (message: Message, detail: Detail, shown: Shown) => {
-  const { visit, models } = shown;
-  const symbol = ROLES[message.role][1];
-  return li(
-    { class: `message ${message.role}`, 'data-kind': 'message', 'data-id': message.id, id: `m-${message.id}` },
-    div(
-      { class: 'message-head' },
-      span({ class: 'dot' }, icon(symbol)),
-      strong(null, writerOf(message)),
-      message.kind === 'waiting' ? badge('waiting', 'waits for an answer') : null,
-      statusOf(message),
-      span({ class: 'quiet' }, ago(message.created_at)),
-    ),
-    message.content === null
-      ? p({ class: 'quiet' }, 'The text can no longer be decrypted.')
-      : message.content && pre({ class: 'message-text' }, message.content),
-    message.approval ? approvalView(visit, message.approval, shown.mayAct) : null,
-    filesOf(message, detail, shown),
-    useOf(message, models),
-  );
-};
 
 type Around = { readonly latest: string | null; readonly earlier: string | null; readonly draft: Draft | null };
 
@@ -101,7 +41,7 @@ const conversation = (detail: Detail, shown: Shown, { latest, earlier, draft }: 
           : div({ class: 'actions earlier' }, a({ class: 'button', href: earlier, rel: 'prev' }, icon('arrow-up'), 'Earlier messages')),
         ol(
           { class: 'messages', 'data-grows': '' } as never,
-          ...detail.messages.map((message) => messageOf(message, detail, shown)),
+          ...detail.messages.map((message, index) => messageOf(message, detail.messages[index - 1], detail, shown)),
           draft && draftView(draft),
         ),
         latest === null ? null : div({ class: 'actions' }, a({ class: 'button', href: latest }, icon('arrow-right'), 'Latest messages')),

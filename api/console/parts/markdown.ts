@@ -1,13 +1,7 @@
-import { fromMarkdown } from 'mdast-util-from-markdown';
-import { gfmFromMarkdown } from 'mdast-util-gfm';
-import { gfm } from 'micromark-extension-gfm';
+import MarkdownIt from 'markdown-it';
 import { type Child, element, tags } from './tags.ts';
 
-const { a, blockquote, br, button, code, del, div, em, hr, input, li, ol, p, pre, strong, table, tbody, td, th, thead, tr, ul } = tags;
-
-type Tree = ReturnType<typeof fromMarkdown>;
-type Content = Tree['children'][number];
-type Of<Type extends Content['type']> = Extract<Content, { readonly type: Type }>;
+const { a, br, button, code, div, hr, input, li, ol, p, pre, table, td, th } = tags;
 
 export type MarkdownRules = {
   /** Returns where a link leads; null if its text is to be shown without a link. */
@@ -16,114 +10,135 @@ export type MarkdownRules = {
   readonly image: (url: string, alt: string) => Child;
   /** Returns the id of a heading with this text; null if headings have no ids. */
   readonly headingId: (text: string) => string | null;
+  /** The level of the highest headings on the page. Default: 1. */
+  readonly topHeading?: number;
 };
 
-type Context = MarkdownRules & { readonly definitions: ReadonlyMap<string, string> };
+const parser = new MarkdownIt({ html: false, linkify: true });
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+// Each link is checked by the rules, and is shown as its text if they refuse it.
+parser.validateLink = () => true;
+
+type Token = ReturnType<typeof parser.parse>[number];
+
+/** A token with what is inside it. */
+type Node = { readonly token: Token; readonly children: readonly Node[] };
 
 const MAX_CHARACTERS = 64 * 1024;
-/** Matches lists and quotations inside each other to a depth at which the parser needs too much time or memory. */
+/** Matches lists and quotations inside each other that are deeper than the parser reads: it would leave out what is inside. */
 const NESTED_TOO_DEEPLY = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){30}|^[ \t]{100}[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]/m;
 
-const EXTENSIONS = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
-
-/** Returns the text of a node, without marks. */
-const textOf = (node: Content): string => {
-  if ('value' in node) return node.value;
-  if (node.type === 'break') return '\n';
-  if ('alt' in node && node.alt) return node.alt;
-  return 'children' in node ? node.children.map(textOf).join('') : '';
+/** Makes a tree of a list in which each element has a token at its beginning and one at its end. */
+const nodesOf = (tokens: readonly Token[]): readonly Node[] => {
+  const root: Node[] = [];
+  const open: Node[][] = [root];
+  for (const token of tokens) {
+    if (token.nesting < 0) {
+      open.pop();
+      continue;
+    }
+    const children: Node[] = [];
+    open.at(-1)!.push({ token, children: token.children && token.type !== 'image' ? nodesOf(token.children) : children });
+    if (token.nesting > 0) open.push(children);
+  }
+  return root;
 };
 
-const linkTo = (url: string, content: readonly Child[], { link }: Context): Child => {
+/** Returns the text of a node, without marks. */
+const textOf = ({ token, children }: Node): string => {
+  if (token.type === 'softbreak' || token.type === 'hardbreak') return '\n';
+  return children.length > 0 ? children.map(textOf).join('') : token.content;
+};
+
+const linkTo = (url: string, content: readonly Child[], { link }: MarkdownRules): Child => {
   const href = link(url);
   if (href === null) return content;
   return a(/^(?:https?:|mailto:)/i.test(href) ? { href, rel: 'noopener noreferrer nofollow' } : { href }, ...content);
 };
 
-const imageOf = (url: string, alt: string, { image }: Context): Child => image(url, alt) ?? alt;
-
 /** Headings may be linked to: their sign shows the address of the section. */
-const headingOf = (node: Of<'heading'>, context: Context): Child => {
-  const id = context.headingId(textOf(node));
-  const anchor = id === null || node.depth === 1 ? null : a({ class: 'anchor', href: `#${id}`, 'aria-label': 'Link to this section' }, '#');
-  return element(`h${node.depth}`, { id }, ...inner(node, context), anchor);
+const headingOf = (node: Node, rules: MarkdownRules): Child => {
+  const level = Number(node.token.tag.slice(1));
+  const id = rules.headingId(node.children.map(textOf).join(''));
+  const anchor = id === null || level === 1 ? null : a({ class: 'anchor', href: `#${id}`, 'aria-label': 'Link to this section' }, '#');
+  return element(`h${Math.min(6, level + (rules.topHeading ?? 1) - 1)}`, { id }, ...inner(node, rules), anchor);
 };
 
 /** The button copies the text of the element before it. */
-const codeBlock = ({ value }: Of<'code'>): Child =>
-  div({ class: 'code' }, pre({ tabindex: 0 }, value), element('copy-button', null, button({ class: 'ghost small' }, 'Copy')));
-
-const listItem = ({ checked, children }: Of<'listItem'>, isSpread: boolean, context: Context): Child =>
-  li(
-    null,
-    typeof checked === 'boolean' ? input({ type: 'checkbox', checked, disabled: true, 'aria-label': checked ? 'Done' : 'Open' }) : null,
-    ...children.map((child) => (child.type === 'paragraph' && !isSpread ? inner(child, context) : render(child, context))),
+const codeBlock = ({ content }: Token): Child =>
+  div(
+    { class: 'code' },
+    pre({ tabindex: 0 }, content.replace(/\n$/, '')),
+    element('copy-button', null, button({ class: 'ghost small' }, 'Copy')),
   );
 
-const listOf = ({ ordered, start, children, spread }: Of<'list'>, context: Context): Child => {
-  const items = children.map((item) => listItem(item, (spread ?? false) || (item.spread ?? false), context));
-  return ordered ? ol({ start: start === 1 ? null : start } as never, ...items) : ul(null, ...items);
+const TASK = /^\[([ xX])\] /;
+
+/** An entry that begins with `[ ]` or `[x]` is a task. */
+const listItem = (node: Node, rules: MarkdownRules): Child => {
+  const first = node.children[0]?.children[0]?.children[0]?.token;
+  const [mark, state] = TASK.exec(first?.content ?? '') ?? [];
+  if (first && mark) first.content = first.content.slice(mark.length);
+  const isDone = state !== ' ';
+  const box = mark ? input({ type: 'checkbox', checked: isDone, disabled: true, 'aria-label': isDone ? 'Done' : 'Open' }) : null;
+  return li(null, box, ...inner(node, rules));
 };
 
-const tableOf = ({ children: [head, ...rows], align }: Of<'table'>, context: Context): Child => {
-  const look = (index: number) => (align?.[index] === 'right' ? 'number' : null);
-  const cells = (row: Of<'tableRow'>, tag: typeof td | typeof th) =>
-    row.children.map((cell, index) =>
-      tag({ class: look(index), ...(tag === th ? { scope: 'col' } : {}) } as never, ...inner(cell, context)),
-    );
-  return div(
-    { class: 'table-box', tabindex: 0 },
-    table(null, head ? thead(null, tr(null, ...cells(head, th))) : null, tbody(null, ...rows.map((row) => tr(null, ...cells(row, td))))),
-  );
+const cellOf = (node: Node, tag: typeof td | typeof th, rules: MarkdownRules): Child => {
+  const isRight = node.token.attrGet('style') === 'text-align:right';
+  return tag({ class: isRight ? 'number' : null, ...(tag === th ? { scope: 'col' } : {}) } as never, ...inner(node, rules));
 };
 
-const inner = (node: { readonly children: readonly Content[] }, context: Context): Child[] =>
-  node.children.map((child) => render(child, context));
+const inner = ({ children }: Node, rules: MarkdownRules): Child[] => children.map((child) => render(child, rules));
 
-const render = (node: Content, context: Context): Child => {
-  switch (node.type) {
+const render = (node: Node, rules: MarkdownRules): Child => {
+  const { token } = node;
+  switch (token.type) {
     case 'text':
-    // HTML is shown as the text that it is.
-    case 'html':
-      return node.value;
-    case 'paragraph':
-      return p(null, ...inner(node, context));
-    case 'heading':
-      return headingOf(node, context);
-    case 'inlineCode':
-      return code(null, node.value);
-    case 'code':
-      return codeBlock(node);
-    case 'emphasis':
-      return em(null, ...inner(node, context));
-    case 'strong':
-      return strong(null, ...inner(node, context));
-    case 'delete':
-      return del(null, ...inner(node, context));
-    case 'break':
+      return token.content;
+    case 'inline':
+      return inner(node, rules);
+    case 'softbreak':
+      return '\n';
+    case 'hardbreak':
       return br(null);
-    case 'thematicBreak':
+    case 'paragraph_open':
+      return token.hidden ? inner(node, rules) : p(null, ...inner(node, rules));
+    case 'heading_open':
+      return headingOf(node, rules);
+    case 'code_inline':
+      return code(null, token.content);
+    case 'fence':
+    case 'code_block':
+      return codeBlock(token);
+    case 'hr':
       return hr(null);
-    case 'blockquote':
-      return blockquote(null, ...inner(node, context));
-    case 'list':
-      return listOf(node, context);
-    case 'table':
-      return tableOf(node, context);
-    case 'link':
-      return linkTo(node.url, inner(node, context), context);
-    case 'linkReference':
-      return linkTo(context.definitions.get(node.identifier) ?? '', inner(node, context), context);
+    case 'list_item_open':
+      return listItem(node, rules);
+    case 'ordered_list_open':
+      return ol({ start: token.attrGet('start') } as never, ...inner(node, rules));
+    case 'table_open':
+      return div({ class: 'table-box', tabindex: 0 }, table(null, ...inner(node, rules)));
+    case 'th_open':
+      return cellOf(node, th, rules);
+    case 'td_open':
+      return cellOf(node, td, rules);
+    case 'link_open':
+      return linkTo(String(token.attrGet('href')), inner(node, rules), rules);
     case 'image':
-      return imageOf(node.url, node.alt ?? '', context);
-    case 'imageReference':
-      return imageOf(context.definitions.get(node.identifier) ?? '', node.alt ?? '', context);
-    case 'footnoteReference':
-      return `[${node.identifier}]`;
-    case 'footnoteDefinition':
-      return div(null, `[${node.identifier}] `, ...inner(node, context));
+      return rules.image(String(token.attrGet('src')), token.content) ?? token.content;
+    case 'bullet_list_open':
+    case 'blockquote_open':
+    case 'thead_open':
+    case 'tbody_open':
+    case 'tr_open':
+    case 'em_open':
+    case 'strong_open':
+      return element(token.tag, null, ...inner(node, rules));
+    case 's_open':
+      return element('del', null, ...inner(node, rules));
     default:
-      return null;
+      return token.content;
   }
 };
 
@@ -131,16 +146,7 @@ const render = (node: Content, context: Context): Child => {
  * Renders a text in Markdown, as GitHub understands it. HTML in it is shown as text, so that the text can do nothing but
  * what the rules allow. A text that is very long or nested very deeply is shown as it is.
  */
-export const renderMarkdown = (text: string, rules: MarkdownRules): readonly Child[] => {
-  const asItIs = [pre({ tabindex: 0 }, text)];
-  if (text.length > MAX_CHARACTERS || NESTED_TOO_DEEPLY.test(text)) return asItIs;
-  try {
-    const tree = fromMarkdown(text, EXTENSIONS);
-    const definitions = tree.children.flatMap((node) => (node.type === 'definition' ? [[node.identifier, node.url] as const] : []));
-    return inner(tree, { ...rules, definitions: new Map(definitions) });
-  } catch (error) {
-    // Some texts, such as thousands of emphases inside each other, exceed the stack.
-    if (error instanceof RangeError) return asItIs;
-    throw error;
-  }
-};
+export const renderMarkdown = (text: string, rules: MarkdownRules): readonly Child[] =>
+  text.length > MAX_CHARACTERS || NESTED_TOO_DEEPLY.test(text)
+    ? [pre({ tabindex: 0 }, text)]
+    : nodesOf(parser.parse(text, {})).map((node) => render(node, rules));

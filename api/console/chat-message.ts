@@ -1,0 +1,115 @@
+import type { Rows } from '../areas.ts';
+import type { ReplyOf } from '../http/ask.ts';
+import { approvalView } from './chat-forms.ts';
+import { badge } from './parts/badge.ts';
+import { countText } from './parts/count-text.ts';
+import { icon } from './parts/icon.ts';
+import { localTimeOf } from './parts/local-time.ts';
+import { type MarkdownRules, renderMarkdown } from './parts/markdown.ts';
+import { cents } from './parts/money.ts';
+import { shortId } from './parts/short-id.ts';
+import { type Child, type Node, tags } from './parts/tags.ts';
+import { ago } from './parts/time.ts';
+import type { Visit } from './visit.ts';
+
+const { a, div, li, p, pre, span, strong } = tags;
+
+type Detail = ReplyOf<Rows['getTenantSession']>;
+export type Message = Detail['messages'][number];
+export type Models = ReadonlyMap<string, string>;
+
+const ROLES: Readonly<Record<Message['role'], readonly [string, 'user' | 'bot' | 'cpu' | 'square-terminal']>> = {
+  user: ['User', 'user'],
+  assistant: ['Agent', 'bot'],
+  system: ['System', 'cpu'],
+  tool: ['Tool', 'square-terminal'],
+};
+
+const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Message, models: Models): Child => {
+  const isUsed = prompt_tokens + completion_tokens > 0;
+  if (!isUsed && model_id === null) return null;
+  return div(
+    { class: 'message-use quiet' },
+    model_id ? span(null, icon('layers'), ' ', models.get(model_id) ?? shortId(model_id, 'the id of the model')) : null,
+    span(null, `${countText(prompt_tokens)} in, ${countText(completion_tokens)} out`),
+    span({ class: 'mono' }, cents(cost_cents, isUsed)),
+  );
+};
+
+export type Shown = { readonly visit: Visit; readonly models: Models; readonly mayAct: boolean; readonly mayRead: boolean };
+
+/** Returns the name of the person who wrote a message, if it is known; otherwise, the kind of the writer. */
+const writerOf = ({ role, created_by_name, created_by_email }: Message): string => created_by_name ?? created_by_email ?? ROLES[role][0];
+
+export const fileLink = ({ filename, sha256 }: Detail['attachments'][number], { visit, mayRead }: Shown): Child =>
+  mayRead ? a({ href: `/tenant/${visit.params.tenant_id}/files/${sha256}`, download: filename }, filename) : filename;
+
+const filesOf = ({ attachment_ids }: Message, { attachments }: Detail, shown: Shown): Child => {
+  const found = attachments.filter(({ id }) => attachment_ids.includes(id));
+  return found.length === 0 ? null : div({ class: 'message-use quiet' }, ...found.map((file) => span(null, fileLink(file, shown))));
+};
+
+/** Renders the runner's status of a message of a person, if it is known. */
+const statusOf = ({ runner_status }: Message): Child => {
+  if (runner_status === 'given_up') return badge('dead', 'given up');
+  return runner_status === 'seen' ? span({ class: 'quiet', 'data-runner-status': runner_status }, 'seen by the agent') : null;
+};
+
+/** Texts in Markdown have at most this many bytes. Longer ones are shown as they are. */
+const MAX_MARKDOWN = 32 * 1024;
+const MAX_RENDERED = 500;
+
+/** Other places than web pages and addresses are not linked to. Pictures are links, so that nothing is fetched unasked. */
+const RULES: MarkdownRules = {
+  link: (url) => (/^(?:https?:\/\/|mailto:)/i.test(url) ? url : null),
+  image: (url, alt) => (RULES.link(url) === null ? null : a({ href: url, rel: 'noopener noreferrer nofollow' }, alt || url)),
+  headingId: () => null,
+  topHeading: 3,
+};
+
+/** The rendered texts of messages, by their ids. A text never changes. */
+const rendered = new Map<string, Node>();
+
+const markdownOf = (id: string, content: string): Node => {
+  const known = rendered.get(id);
+  if (known) return known;
+  const node = div({ class: 'message-text markdown' }, ...renderMarkdown(content, RULES));
+  if (rendered.size >= MAX_RENDERED) rendered.delete(rendered.keys().next().value!);
+  rendered.set(id, node);
+  return node;
+};
+
+/** Agents write Markdown. What people and tools write is shown as it is. */
+const textOf = ({ id, role, content }: Message): Child => {
+  if (content === null) return p({ class: 'quiet' }, 'The text can no longer be decrypted.');
+  if (content === '') return null;
+  const isMarkdown = role === 'assistant' && content.length <= MAX_MARKDOWN;
+  return isMarkdown ? markdownOf(id, content) : pre({ class: 'message-text' }, content);
+};
+
+const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+const dayOf = ({ created_at }: Message, zone: string): string => localTimeOf(created_at, zone).date;
+
+/** Renders a message. `before` is the one before it on the page; the first message of a day names the day. */
+export const messageOf = (message: Message, before: Message | undefined, detail: Detail, shown: Shown) => {
+  const { visit, models } = shown;
+  const symbol = ROLES[message.role][1];
+  const day = dayOf(message, visit.zone);
+  return li(
+    { class: `message ${message.role}`, 'data-kind': 'message', 'data-id': message.id, id: `m-${message.id}` },
+    before && dayOf(before, visit.zone) === day ? null : div({ class: 'message-day quiet' }, DAY.format(new Date(day))),
+    div(
+      { class: 'message-head' },
+      span({ class: 'dot' }, icon(symbol)),
+      strong(null, writerOf(message)),
+      message.kind === 'waiting' ? badge('waiting', 'waits for an answer') : null,
+      statusOf(message),
+      span({ class: 'quiet' }, ago(message.created_at)),
+    ),
+    textOf(message),
+    message.approval ? approvalView(visit, message.approval, shown.mayAct) : null,
+    filesOf(message, detail, shown),
+    useOf(message, models),
+  );
+};
