@@ -91,14 +91,19 @@ const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', 
 
 const dayOf = ({ created_at }: Message, zone: string): string => localTimeOf(created_at, zone).date;
 
-/** Renders a message. `before` is the one before it on the page; the first message of a day names the day. */
+const dayLine = (day: string) => div({ class: 'message-day quiet' }, DAY.format(new Date(day)));
+
+/** Renders the day of the first message of a page, which stands above the list: the list can grow at its beginning, too. */
+export const firstDay = (message: Message | undefined, zone: string): Child => message && dayLine(dayOf(message, zone));
+
+/** Renders a message. `before` is the one before it on the page; the first message of another day names the day. */
 export const messageOf = (message: Message, before: Message | undefined, detail: Detail, shown: Shown) => {
   const { visit, models } = shown;
   const symbol = ROLES[message.role][1];
   const day = dayOf(message, visit.zone);
   return li(
     { class: `message ${message.role}`, 'data-kind': 'message', 'data-id': message.id, id: `m-${message.id}` },
-    before && dayOf(before, visit.zone) === day ? null : div({ class: 'message-day quiet' }, DAY.format(new Date(day))),
+    before && dayOf(before, visit.zone) !== day ? dayLine(day) : null,
     div(
       { class: 'message-head' },
       span({ class: 'dot' }, icon(symbol)),

@@ -37,6 +37,11 @@ browserTest('a long conversation opens at its end and follows it; reading above 
   await write('Message 62');
   await page.waitForSelector('.message:last-child:has-text("Message 62")', timeout());
   assert.equal([await place(), await inView('Message 62')], [before, false]);
+  const below = page.locator('#live-new[data-below]');
+  assert.is(await below.textContent(), '1 new below');
+  await below.click();
+  await page.waitForSelector('#live-new', { state: 'hidden', ...timeout() });
+  assert.is(await inView('Message 62'), true);
 
   await page.click('text=Earlier messages');
   await page.waitForSelector('.message:first-child:has-text("Message 0")', timeout());

@@ -1,5 +1,5 @@
-import { countMoving, isAtEnd, isOpened, morph, nameRows, rowsOf, showEnd } from './morph-page.mjs';
-import { createRefreshPace } from './refresh-pace.mjs';
+import * as rows from './morph-page.mjs';
+import { createRefreshPace, isLater, secondsText } from './refresh-pace.mjs';
 
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
 const MAX_SILENCE_MS = 20_000;
@@ -46,16 +46,11 @@ let isStale = false;
  * Whether the next refresh may move rows although the page is scrolled down, because the reader has pressed a button.
  */
 let mayMove = false;
-
-const labelOf = (/** @type {Element | null} */ element) => element?.querySelector('[data-label]');
+/** How many rows have come below the part that the reader sees, on a page that is read from its end. */
+let below = 0;
 
 const say = (/** @type {string} */ text) => {
   if (status && status.textContent !== text) status.textContent = text;
-};
-
-const secondsText = (/** @type {number} */ ms) => {
-  const seconds = Math.floor(ms / 1_000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 };
 
 /** Shows the current state of the connection. */
@@ -73,17 +68,11 @@ const showState = () => {
   button.dataset.state = state;
   button.title = isPaused ? 'Follow the changes (.)' : 'Pause (.)';
   button.setAttribute('aria-pressed', String(isPaused));
-  const label = labelOf(button);
-  if (label) label.textContent = texts[state];
+  rows.labelOf(button)?.replaceChildren(texts[state]);
 };
 
 const showNewRows = (/** @type {number} */ count) => {
-  if (!newRows) return;
-  const text = `${count} new`;
-  newRows.hidden = count === 0;
-  const label = labelOf(newRows);
-  if (label && count > 0) label.textContent = text;
-  if (count > 0) say(text);
+  if (newRows && rows.announceRows(newRows, count, below > 0)) say(rows.labelOf(newRows)?.textContent ?? '');
 };
 
 /**
@@ -114,18 +103,19 @@ const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   noteAge(next);
   if (isRefused) return;
   stream = next.dataset.stream ?? stream;
-  nameRows(main);
-  nameRows(next);
-  const count = countMoving(rowsOf(main), rowsOf(next));
+  rows.nameRows(main);
+  rows.nameRows(next);
+  const count = rows.countMoving(rows.rowsOf(main), rows.rowsOf(next));
   if (count > 0 && scrollY > TOP_PX && !mayMove) return showNewRows(count);
   mayMove = false;
-  showNewRows(0);
+  const followsEnd = rows.isAtEnd();
+  below = followsEnd || !rows.endOf() ? 0 : below + rows.countFollowing(rows.rowsOf(main), rows.rowsOf(next));
+  showNewRows(below);
   // Parts of a page can appear for the first time now. The browser does not load the modules of parsed pages by itself.
   for (const { src } of /** @type {NodeListOf<HTMLScriptElement>} */ (next.querySelectorAll('script[src]'))) import(src);
-  const followsEnd = isAtEnd();
-  morph(main, next);
-  if (followsEnd) showEnd();
-  morph(document.querySelector('.drawer'), page.querySelector('.drawer'));
+  rows.morph(main, next);
+  if (followsEnd) rows.showEnd();
+  rows.morph(document.querySelector('.drawer'), page.querySelector('.drawer'));
 };
 
 const stop = () => {
@@ -136,8 +126,7 @@ const stop = () => {
 /** Says that the session has ended, and why. */
 const endSession = (/** @type {string} */ reason) => {
   stop();
-  const text = ended?.querySelector('[data-reason]');
-  if (text) text.textContent = reason && `${reason}. `;
+  ended?.querySelector('[data-reason]')?.replaceChildren(reason && `${reason}. `);
   ended?.removeAttribute('hidden');
 };
 
@@ -201,9 +190,6 @@ const onMessage = (/** @type {MessageEvent} */ event) => {
   newestToken = event.lastEventId || newestToken;
   onChange();
 };
-
-const isLater = (/** @type {string} */ token, /** @type {string} */ than) =>
-  BigInt(token.split(':')[0] ?? 0) > BigInt(than.split(':')[0] ?? 0);
 
 /** Connects to the stream of changes, starting after the newest known change. */
 const connect = () => {
@@ -270,10 +256,16 @@ if (url) {
     showState();
   });
   newRows?.addEventListener('click', () => {
+    if (below > 0) return rows.showEnd();
     mayMove = true;
     pace.hurry();
     scrollTo({ top: 0 });
     onChange();
+  });
+  addEventListener('scrollend', () => {
+    if (below === 0 || !rows.isAtEnd()) return;
+    below = 0;
+    showNewRows(0);
   });
   main.addEventListener('input', ({ target }) => {
     const form = /** @type {HTMLElement} */ (target).closest('form');
@@ -296,4 +288,4 @@ if (url) {
   showState();
 }
 
-if (isOpened()) showEnd();
+if (rows.isOpened()) rows.showEnd();

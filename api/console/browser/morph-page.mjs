@@ -28,6 +28,16 @@ export const countMoving = (/** @type {string[]} */ old, /** @type {string[]} */
   return (last < 0 ? next : next.slice(0, last)).filter((id) => !known.has(id)).length;
 };
 
+export const labelOf = (/** @type {Element | null} */ element) => element?.querySelector('[data-label]');
+
+/** Shows on the button how many rows are new, or hides it. @returns whether it is shown */
+export const announceRows = (/** @type {HTMLElement} */ button, /** @type {number} */ count, /** @type {boolean} */ isBelow) => {
+  button.hidden = count === 0;
+  button.toggleAttribute('data-below', isBelow);
+  if (count > 0) labelOf(button)?.replaceChildren(`${count} new${isBelow ? ' below' : ''}`);
+  return count > 0;
+};
+
 /**
  * Keeps what the reader has changed when the page is replaced: open details and dialogs, typed texts, and results of
  * checks.
@@ -56,8 +66,14 @@ export const morph = (/** @type {Element | null} */ old, /** @type {Element | nu
   if (old && next) Idiomorph.morph(old, next, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks: KEEP });
 };
 
+/** Returns how many new rows follow the last known one. */
+export const countFollowing = (/** @type {string[]} */ old, /** @type {string[]} */ next) => {
+  const known = new Set(old);
+  return next.length - 1 - next.findLastIndex((id) => known.has(id));
+};
+
 /** A page that is read from its end, such as a conversation, marks this end. */
-const endOf = () => document.querySelector('[data-page-end]');
+export const endOf = () => document.querySelector('[data-page-end]');
 
 /** Whether the reader sees the end of a page that is read from there. */
 export const isAtEnd = () => {

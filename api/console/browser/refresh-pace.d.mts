@@ -5,3 +5,5 @@ export const createRefreshPace: () => {
   readonly age: () => number;
   readonly delay: (wait?: number) => number;
 };
+export const isLater: (token: string, than: string) => boolean;
+export const secondsText: (ms: number) => string;

@@ -36,3 +36,12 @@ export const createRefreshPace = () => {
     delay: (wait = interval) => Math.max(0, startedAt + wait - Date.now()),
   };
 };
+
+export const secondsText = (/** @type {number} */ ms) => {
+  const seconds = Math.floor(ms / 1_000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+};
+
+/** Compares two positions of the log. */
+export const isLater = (/** @type {string} */ token, /** @type {string} */ than) =>
+  BigInt(token.split(':')[0] ?? 0) > BigInt(than.split(':')[0] ?? 0);

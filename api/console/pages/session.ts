@@ -4,7 +4,7 @@ import { actionButton } from '../action.ts';
 import { mayOf } from '../agent-frame.ts';
 import { type Draft, draftView, mayReadDraft } from '../chat-draft.ts';
 import { composeForms, mayAct } from '../chat-forms.ts';
-import { fileLink, type Models, messageOf, type Shown } from '../chat-message.ts';
+import { fileLink, firstDay, type Models, messageOf, type Shown } from '../chat-message.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -39,6 +39,7 @@ const conversation = (detail: Detail, shown: Shown, { latest, earlier, draft }: 
         earlier === null
           ? null
           : div({ class: 'actions earlier' }, a({ class: 'button', href: earlier, rel: 'prev' }, icon('arrow-up'), 'Earlier messages')),
+        firstDay(detail.messages[0], shown.visit.zone),
         ol(
           { class: 'messages', 'data-grows': '' } as never,
           ...detail.messages.map((message, index) => messageOf(message, detail.messages[index - 1], detail, shown)),
