@@ -154,20 +154,20 @@ const found = (deps: GuideDeps, query: string): Child => {
   );
 };
 
-/** Renders the page that lists the guides by their readers, or finds the headings that contain the words of a query. */
-export const contentsPage = (deps: GuideDeps, query: string): string => {
+const groupsOf = (deps: GuideDeps): Child => {
   const anchor = createAnchors();
-  const groups = deps.guides.groups.map(({ title, list }) =>
-    section(
-      { class: 'guide' },
-      h2({ id: anchor(title) }, title),
-      ...renderMarkdown(
-        list,
-        rulesOf(deps, () => null),
-      ),
+  const rules = rulesOf(deps, () => null);
+  return div(
+    { class: 'guide-groups' },
+    ...deps.guides.groups.map(({ title, list }) =>
+      section({ class: 'guide' }, h2({ id: anchor(title) }, title), ...renderMarkdown(list, rules)),
     ),
   );
-  return guideDocument(deps, {
+};
+
+/** Renders the page that lists the guides by their readers, or finds the headings that contain the words of a query. */
+export const contentsPage = (deps: GuideDeps, query: string): string =>
+  guideDocument(deps, {
     title: 'Guides',
     name: '',
     content: [
@@ -177,10 +177,9 @@ export const contentsPage = (deps: GuideDeps, query: string): string => {
         a({ class: 'button', href: '/docs' }, icon('code-xml'), 'API reference'),
       ),
       searchField(CONTENTS, { name: 'q', value: query, placeholder: 'Title or heading' }),
-      ...(query === '' ? [div({ class: 'guide-groups' }, ...groups)] : [found(deps, query)]),
+      query === '' ? groupsOf(deps) : found(deps, query),
     ],
   });
-};
 
 /** Renders the page for an address at which there is no guide. */
 export const unknownGuidePage = (deps: GuideDeps): string =>

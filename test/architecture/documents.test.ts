@@ -9,6 +9,7 @@ import { root, textOf } from './source-files.ts';
 
 const MAX_README_BYTES = 8 * 1024;
 const MAX_PAGE_BYTES = 15_000;
+const MAX_PICTURE_BYTES = 200_000;
 
 const withoutCode = (text: string): string => text.replace(/^ *```.*?^ *```$/gms, '').replace(/`[^`\n]*`/g, '');
 
@@ -77,6 +78,23 @@ test('README.md has at most 8 KB, and each page at most 15 KB', () =>
     documentFiles.filter((file) => statSync(join(root, file)).size > (file === 'README.md' ? MAX_README_BYTES : MAX_PAGE_BYTES)),
     [],
   ));
+
+test('every picture of the documentation exists, also its dark variant, and has at most 200 KB', () => {
+  const named = documentFiles.flatMap((file) =>
+    [...documentText(file).matchAll(/!\[[^\]]+\]\(([^)]+)\)|(?:src|srcset)="([^"]+)"/g)].map(([, link, source]) =>
+      join(dirname(file), link ?? source!),
+    ),
+  );
+  const all = new Set(named.flatMap((picture) => [picture, picture.replace('-light.', '-dark.')]));
+  ok(all.size >= 6, `${all.size}`);
+  equal(
+    [...all].filter(
+      (picture) => (statSync(join(root, picture), { throwIfNoEntry: false })?.size ?? Number.POSITIVE_INFINITY) > MAX_PICTURE_BYTES,
+    ),
+    [],
+  );
+  equal([...all].sort(), globSync('docs/pictures/*', { cwd: root }).sort());
+});
 
 /** Messages of the program name pages of the documentation, so that people find what to do. */
 test('every page of docs/ that a source file names exists', () => {

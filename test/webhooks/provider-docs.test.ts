@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
-import { equal } from 'uvu/assert';
+import { equal, fixture } from 'uvu/assert';
 import type { RetrySchedule } from '../../domain/webhooks/conventions/provider-definition.ts';
 import { anyHeader } from '../../domain/webhooks/header-name.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
@@ -9,6 +9,7 @@ import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
 import { root } from '../fixtures/child-process.ts';
 import { RETRIES } from '../fixtures/provider-payloads.ts';
+import { delaysOf, providerGuide, timeOf } from './provider-guide.ts';
 
 const docs = readFileSync(join(root, 'docs/webhook-providers.md'), 'utf8');
 
@@ -26,24 +27,6 @@ const rowsOf = (head: string): string[][] =>
         .slice(1, -1)
         .map((cell) => cell.trim()),
     );
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const;
-
-const timeOf = (seconds: number): string => {
-  const [unit, size] = UNITS.find(([, each]) => seconds % each === 0)!;
-  return `${seconds / size} ${unit}`;
-};
-
-/** Returns the delays as a text in which equal ones are counted, such as `5 min, 3 × 1 h`. */
-const delaysOf = ({ delaysSeconds }: RetrySchedule): string =>
-  Object.entries(Object.groupBy(delaysSeconds.map(timeOf), (time) => time))
-    .map(([time, equals]) => (equals!.length > 1 ? `${equals!.length} × ${time}` : time))
-    .join(', ') || 'none';
 
 const presetFor = (provider: Provider) => presetOf({ provider, delivery_id_source: null, options: {} });
 
@@ -72,5 +55,11 @@ test('the table of headers lists the delivery ids of each provider', () =>
       .filter(([, headers]) => headers.length > 0)
       .map(([provider, headers]) => [`\`${provider}\``, anyHeader(headers)]),
   ));
+
+test('docs/provider-setup.md says what the definitions of the providers say; UPDATE_DOCS=1 writes it again', () => {
+  const file = join(root, 'docs/provider-setup.md');
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(file, providerGuide());
+  fixture(readFileSync(file, 'utf8'), providerGuide());
+});
 
 test.run();
