@@ -71,12 +71,12 @@ const guideDocument = ({ assets, theme, guides }: GuideDeps, { title, name, cont
 
 /** Renders a picture. One with `-light` in its name is replaced by the one with `-dark`, if there is one, in dark mode. */
 const pictureOf =
-  ({ guides: { pictures }, theme }: GuideDeps) =>
+  ({ guides: { files }, theme }: GuideDeps) =>
   (url: string, alt: string): Child => {
-    if (!pictures.has(url)) return null;
+    if (!files.get(url)?.type.startsWith('image/')) return null;
     const dark = url.replace('-light.', '-dark.');
     const path = (file: string) => `${CONTENTS}/${file}`;
-    if (dark === url || !pictures.has(dark)) return img({ src: path(url), alt, loading: 'lazy' });
+    if (dark === url || !files.has(dark)) return img({ src: path(url), alt, loading: 'lazy' });
     if (theme !== 'system') return img({ src: path(theme === 'dark' ? dark : url), alt, loading: 'lazy' });
     return element(
       'picture',
@@ -88,12 +88,13 @@ const pictureOf =
 
 const PAGE_LINK = /^(?:docs\/)?([\w-]+)\.md(?:#(.*))?$/;
 
-/** Returns where a link of a guide leads: to another guide, to its own headings, or to another site; null for other files. */
+/** Returns where a link of a guide leads: to another guide, its own headings, a file of docs/, or another site; null otherwise. */
 const linkIn =
-  ({ all }: Guides) =>
+  ({ all, files }: Guides) =>
   (url: string): string | null => {
     if (/^(?:https?:\/\/|mailto:|#)/i.test(url)) return url;
     if (url === '../README.md') return CONTENTS;
+    if (files.has(url)) return `${CONTENTS}/${url}`;
     const [, name = '', anchor = ''] = PAGE_LINK.exec(url) ?? [];
     return all.has(name) ? guidePath(name, anchor) : null;
   };

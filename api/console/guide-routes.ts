@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { contentsPage, type GuideDeps, guidePage, unknownGuidePage } from './guide-page.ts';
-import type { GuidePicture, Guides } from './guides.ts';
+import type { GuideFile, Guides } from './guides.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { themeOf } from './request-visit.ts';
 
@@ -23,7 +23,7 @@ const contentResponse = (c: Context, { body, etag, type }: Content): Response =>
   return c.body(body, 200, { ...headers, 'content-type': type, 'content-length': String(Buffer.byteLength(body)) });
 };
 
-const pictureResponse = (c: Context, { type, bytes, etag }: GuidePicture): Response => {
+const fileResponse = (c: Context, { type, bytes, etag }: GuideFile): Response => {
   const headers = { ...SECURITY_HEADERS, etag, 'cache-control': REVALIDATE };
   if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers);
   return c.body(bytes, 200, { ...headers, 'content-type': type, 'content-length': String(bytes.length) });
@@ -59,7 +59,8 @@ export const mountGuides = (app: Hono, { assets, guides }: { readonly assets: st
     const page = () => contentsPage(deps, query);
     return contentResponse(c, query === '' ? await once(`${deps.theme} `, page) : await contentOf(page()));
   });
-  app.get('/guides/:name', async (c) => {
+  app.get('/guides/:name', async (c, next) => {
+    if (guides.files.has(c.req.param('name'))) return next();
     const deps = depsOf(c);
     const [, name = '', source] = /^([^.]*)(\.md)?$/.exec(c.req.param('name')) ?? [];
     const guide = guides.all.get(name);
@@ -68,7 +69,7 @@ export const mountGuides = (app: Hono, { assets, guides }: { readonly assets: st
     return contentResponse(c, await once(`${deps.theme} ${name}`, () => guidePage(deps, guide)));
   });
   app.get('/guides/*', (c) => {
-    const picture = guides.pictures.get(c.req.path.slice('/guides/'.length));
-    return picture ? pictureResponse(c, picture) : unknownResponse(c, depsOf(c));
+    const file = guides.files.get(c.req.path.slice('/guides/'.length));
+    return file ? fileResponse(c, file) : unknownResponse(c, depsOf(c));
   });
 };

@@ -1,12 +1,12 @@
-export type GuidePicture = { readonly type: `image/${string}`; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string };
+export type GuideFile = { readonly type: `${string}/${string}`; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string };
 
 /** The documentation of the project, as it lies in its files. */
 export type GuideFiles = {
   readonly readme: string;
   /** The Markdown texts of the pages, by their names without extension. */
   readonly pages: ReadonlyMap<string, string>;
-  /** The pictures, by the paths of their files below docs/. */
-  readonly pictures: ReadonlyMap<string, GuidePicture>;
+  /** The pictures and programs, by their paths below docs/. */
+  readonly files: ReadonlyMap<string, GuideFile>;
 };
 
 /** `id`: the anchor of the heading. The levels begin with 1, the title of the page. */
@@ -21,7 +21,7 @@ export type Guides = {
   readonly groups: readonly GuideGroup[];
   /** The guides in the order in which the contents page lists them. */
   readonly all: ReadonlyMap<string, Guide>;
-  readonly pictures: GuideFiles['pictures'];
+  readonly files: GuideFiles['files'];
 };
 
 /** Returns the anchor of a heading, as GitHub makes it from the text. */
@@ -63,7 +63,7 @@ const GROUP = /^\*\*(.+)\*\*\n\n((?:(?!\*\*|MIT ).*\n)*)/gm;
 const LINK = /\]\(docs\/([\w-]+)\.md\)/g;
 
 /** Makes the guides from the files. README.md says which readers need which, and in which order. */
-export const openGuides = ({ readme, pages, pictures }: GuideFiles): Guides => {
+export const openGuides = ({ readme, pages, files }: GuideFiles): Guides => {
   const known = new Map([...pages].map(([name, text]) => [name, guideOf(name, text)]));
   const [, contents = ''] = readme.split(CONTENTS);
   const groups = [...contents.matchAll(GROUP)].map(([, title, list]) => ({
@@ -71,7 +71,7 @@ export const openGuides = ({ readme, pages, pictures }: GuideFiles): Guides => {
     list: list!,
     guides: [...list!.matchAll(LINK)].flatMap(([, name]) => known.get(name!) ?? []),
   }));
-  return { groups, pictures, all: new Map(groups.flatMap(({ guides }) => guides).map((guide) => [guide.name, guide])) };
+  return { groups, files, all: new Map(groups.flatMap(({ guides }) => guides).map((guide) => [guide.name, guide])) };
 };
 
 export const guidePath = (name: string, anchor = ''): string => `/guides/${name}${anchor === '' ? '' : `#${anchor}`}`;

@@ -185,7 +185,7 @@ test('an error in the code of a page is answered with a page that says so and ha
     assets: '/a',
     pages: [broken],
     names: new Map(),
-    guides: openGuides({ readme: '', pages: new Map(), pictures: new Map() }),
+    guides: openGuides({ readme: '', pages: new Map(), files: new Map() }),
     answerFailure,
   };
   const request = new Request(`http://annals.test${p.base}/broken`, { headers: { cookie: p.cookie } });

@@ -22,7 +22,7 @@ const deps = (text: string, theme: 'system' | 'light' | 'dark' = 'system') => {
     ['a', text],
     ['b', '# B\n\n## Second\n'],
   ]);
-  return { assets: '/assets', theme, guides: openGuides({ readme, pages, pictures }) };
+  return { assets: '/assets', theme, guides: openGuides({ readme, pages, files: pictures }) };
 };
 
 /** Returns the HTML of the article of a guide with this text. */
