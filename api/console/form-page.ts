@@ -12,7 +12,7 @@ import { problemPanel } from './parts/problem-panel.ts';
 import { copyButton } from './parts/short-id.ts';
 import { type Child, tags } from './parts/tags.ts';
 
-const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code, pre, strong } = tags;
+const { form, input, button, a, div, p, h2, ul, li, section, code, pre, strong } = tags;
 
 /** A form to render: its operation, its content, and the state of the resource on which the change is based. */
 export type DrawnForm = {
@@ -210,8 +210,9 @@ export const secretPage = (
   const fields = Object.entries((reply ?? {}) as Record<string, unknown>);
   const isSecret = (name: string) =>
     /^(key|secret|token|seed|creds|credentials|invitation_url|url|password|link)$|_(key|secret|token|seed|url)$/.test(name);
-  const secrets = fields.filter(([name, value]) => isSecret(name) && isText(value));
-  const others = fields.filter(([name, value]) => !secrets.some(([one]) => one === name) && (isText(value) || typeof value === 'boolean'));
+  const found = fields.filter(([name, value]) => isSecret(name) && isText(value));
+  // A link contains the other secrets, and is all that a person needs.
+  const secrets = found.some(([name]) => name === 'link') ? found.filter(([name]) => name === 'link') : found;
   return [
     heading('Done', row.summary),
     section(
@@ -236,7 +237,6 @@ export const secretPage = (
             p({ class: 'quiet' }, 'In another terminal. It prints each delivery, and acknowledges it.'),
             div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the command')),
           ),
-      dl({ class: 'facts' }, ...others.map(([name, value]) => div(null, dt(null, labelOf(name)), dd(null, String(value))))),
       div({ class: 'actions form-actions' }, a({ class: 'button primary', href: target, autofocus: true } as never, 'I have copied it')),
     ),
   ];

@@ -12,7 +12,6 @@ import {
   htmlResponse,
   identify,
   redirect,
-  refuse,
   requestedVisit,
   SIGN_IN,
 } from './answers.ts';
@@ -21,6 +20,7 @@ import { mountChatUpload } from './chat-upload.ts';
 import { nothingThenPage, suspendedPage, unknownPage } from './error-page.ts';
 import { framed } from './frame.ts';
 import { mountGuides } from './guide-routes.ts';
+import { mountInvitation, showInvitation } from './invitation.ts';
 import { keepingTime, keepingZone } from './kept-query.ts';
 import { liveOf } from './live.ts';
 import type { Page } from './page.ts';
@@ -34,6 +34,7 @@ import { type ConsoleEnv, isRefresh, KEYS_COOKIE, sendAsVisitor, THEME_COOKIE, Z
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
 import { pastTimeStrip, presentTime, readTicks, timeSlider } from './time-machine.ts';
+import { UNKNOWN_PATH, unknownPath } from './unknown-path.ts';
 import { platformPath, THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
 import { inZone, withoutZone, ZONE_PATH, zonePage } from './zone.ts';
 
@@ -176,6 +177,7 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   });
   app.post(SIGN_IN, async (c) => {
     const { key = '', return_to } = await readSmallForm(c.req.raw);
+    if (key.trim().startsWith('inv_')) return showInvitation(c, deps, key.trim());
     const returnTo = consolePath(return_to);
     const { response, problem } = await signInWith(c, deps, '/auth/key', { key });
     if (!problem) return redirect(c, returnTo, response.headers.getSetCookie());
@@ -228,48 +230,6 @@ const showZone = (deps: ConsoleDeps) => async (c: Context) => {
   return htmlResponse(c, framed(deps.assets, visit, { title: 'Time zone', nav: '', trail: [], content }), 200);
 };
 
-const UNKNOWN_PATH = '/console/t/:tenant_id/*';
-const METHODS = ['GET', 'POST'] as const;
-
-/** Returns the methods that a path of the console supports. */
-const allowedAt = (app: Hono, path: string): readonly string[] => {
-  const routes = (method: string) =>
-    app.router.match(method, path)[0].map(([entry]) => (entry as unknown as [unknown, { path: string }])[1]);
-  const known = METHODS.filter((method) => routes(method).some((route) => route.path !== UNKNOWN_PATH));
-  return known.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-};
-
-/** Answers a request for an unknown path, or with a method that the path does not support. */
-const unknownPath =
-  (app: Hono, deps: ConsoleDeps) =>
-  async (c: Context): Promise<Response> => {
-    const allow = allowedAt(app, c.req.path).join(', ');
-    if (allow !== '' && c.req.method === 'OPTIONS') return c.body(null, 204, { allow: `${allow}, OPTIONS` });
-    if (allow !== '') return withAllow(refuse(c, deps, NOT_ALLOWED[allow.startsWith('GET') ? 'page' : 'form']), allow);
-    const visit = await identify(c, deps);
-    return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage(visit)), 404);
-  };
-
-const NOT_ALLOWED = {
-  page: {
-    status: 405,
-    code: 'method_not_allowed',
-    title: 'This page changes nothing',
-    detail: 'Open it, instead of sending a form to it.',
-  },
-  form: {
-    status: 405,
-    code: 'method_not_allowed',
-    title: 'This address is no page',
-    detail: 'Only a form of the console sends to it: open its page.',
-  },
-} as const;
-
-const withAllow = (response: Response, allow: string): Response => {
-  response.headers.set('allow', allow);
-  return response;
-};
-
 /**
  * Creates the console: its pages, and the forms to sign in, to sign out, and to choose a theme and a time zone, and
  * the guides. It handles only /console, /guides and the paths below them.
@@ -280,6 +240,7 @@ export const createConsole = (
   const app = new Hono({ strict: true });
   app.get('/console', showStart(deps));
   mountSignInPages(app, deps);
+  mountInvitation(app, deps);
   mountPreferences(app, deps);
   app.get(ZONE_PATH, showZone(deps));
   mountForms(app, deps);

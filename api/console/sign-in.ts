@@ -48,7 +48,7 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
       form(
         { method: 'post', action: '/console/sign-in', autocomplete: 'off' },
         hidden(returnTo),
-        label({ for: 'key' }, 'API key'),
+        label({ for: 'key' }, 'API key or invitation'),
         input({
           id: 'key',
           name: 'key',
@@ -57,8 +57,8 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
           autocomplete: 'off',
           spellcheck: false,
           placeholder: 'ann_…',
-          pattern: ' *ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38} *',
-          title: 'ann_, 8 characters, _ and 38 characters',
+          pattern: ' *(ann_[0-9A-Za-z]{8}|inv_c[0-9a-z]{24}_c[0-9a-z]{24})_[0-9A-Za-z]{38} *',
+          title: 'ann_, 8 characters, _ and 38 characters; or an invitation, which starts with inv_',
           'aria-describedby': 'key-help',
         }),
         p({ id: 'key-help', class: 'quiet' }, 'The session has the rights of the key, and ends with it.'),

@@ -1,16 +1,26 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { ACCEPT_PATH, acceptInvitation, findInvitee, InvitationAccept, issueInvitation } from '../../commands/tenants/invitation.ts';
+import {
+  ACCEPT_PATH,
+  acceptInvitation,
+  findInvitee,
+  INVITATION_PAGE,
+  InvitationAccept,
+  issueInvitation,
+  PREVIEW_PATH,
+  previewInvitation,
+} from '../../commands/tenants/invitation.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { INVITATION_LIFETIME_HOURS } from '../../domain/tenants/invitation.ts';
+import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
 import { ApiKeyCreated } from '../../projections/identity/api-key.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { jsonContentOf, requestContentOf } from '../http/example.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { operation } from '../http/operation.ts';
-import { plainRoute, plainRoutes } from '../http/plain-route.ts';
+import { PLAIN_SCHEMAS, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
@@ -18,6 +28,10 @@ const InvitationRead = z
   .object({
     user_id: idOf('user'),
     tenant_id: idOf('tenant'),
+    link: z.string().meta({
+      description: 'The page on which the invited member joins in a browser. It contains the token: shown only once',
+      examples: ['https://annals.example.com/console/invitation#inv_…'],
+    }),
     url: z.string().meta({
       description: 'The URL to which the invited member posts the token',
       examples: ['https://annals.example.com/invitations/accept'],
@@ -29,6 +43,26 @@ const InvitationRead = z
     expires_at: Timestamp.meta({ description: 'When the token stops working' }),
   })
   .meta({ id: 'InvitationRead' });
+
+const InvitationToken = z.strictObject({
+  token: z
+    .string()
+    .min(1)
+    .max(255)
+    .meta({ description: 'The token of the invitation', examples: ['inv_…'] }),
+});
+
+const InvitationPreview = z
+  .object({
+    tenant_id: idOf('tenant'),
+    tenant_name: z.string().meta({ description: 'The name of the tenant', examples: ['Northwind Commerce'] }),
+    user_id: idOf('user').meta({ description: 'The invited member' }),
+    email: z.string().meta({ description: 'The e-mail address of the invited member', examples: ['ada@example.com'] }),
+    role: z.enum(TENANT_ROLES).meta({ description: 'The role of the invited member in the tenant' }),
+    invited_by: z.string().meta({ description: 'The name of the member who invited, or the e-mail address', examples: ['Olivia Hart'] }),
+    expires_at: Timestamp.meta({ description: 'When the token stops working' }),
+  })
+  .meta({ id: 'InvitationPreview' });
 
 export const invitationOperations = {
   issueInvitation: operation({
@@ -82,7 +116,44 @@ const accept =
     return attempt(c, () => runOnce(ACCEPT, runtime, request, { bytes, run: (ctx) => acceptInvitation(ctx, user_id, input) }));
   };
 
+const preview =
+  ({ runtime, attempt }: Deps) =>
+  async (c: Context): Promise<Response> => {
+    assertNoQuery(c);
+    const { value } = await readJsonBody(c.req.raw, () => true);
+    const { token } = parseOrRefuse(InvitationToken, value);
+    return c.json(await attempt(c, () => previewInvitation(runtime.context(requestInfoOf(c, runtime, nobody)), token)));
+  };
+
 export const invitationRoutes = plainRoutes([
+  plainRoute({
+    method: 'get',
+    path: ACCEPT_PATH,
+    operationId: 'openInvitation',
+    summary: 'Open an invitation in a browser',
+    description: 'Leads to the page of the console that shows invitations. Browsers keep the fragment of the URL, which has the token.',
+    tag: 'Tenants',
+    security: [],
+    responses: { 303: { description: 'Redirect to the page', headers: { Location: { schema: { type: 'string' } } } } },
+    handler: () => (c: Context) => c.body(null, 303, { location: INVITATION_PAGE }),
+  }),
+  plainRoute({
+    method: 'post',
+    path: PREVIEW_PATH,
+    operationId: 'previewInvitation',
+    body: InvitationToken,
+    reply: InvitationPreview,
+    summary: 'Show an invitation',
+    description: 'Says who invites whom to which tenant. The invitation stays unused. Requires no credential but the token in the body.',
+    tag: 'Tenants',
+    security: [],
+    requestBody: { required: true, content: requestContentOf(InvitationToken) },
+    responses: {
+      200: { description: 'The invitation can be accepted', content: jsonContentOf(InvitationPreview, 'output', PLAIN_SCHEMAS) },
+    },
+    problems: [400, 401, 403, 408, 413, 415, 422, 429, 503],
+    handler: preview,
+  }),
   plainRoute({
     method: 'post',
     path: ACCEPT_PATH,

@@ -6,6 +6,7 @@ import * as User from '../../domain/identity/user.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Invitation from '../../domain/tenants/invitation.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { TenantRole } from '../../domain/tenants/tenant-role.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { apiKeyIdOf } from '../identity/api-key.ts';
 import { asCaller } from './member.ts';
@@ -20,10 +21,26 @@ export const InvitationAccept = z.strictObject({
 });
 
 /** An invitation in the form of the response to the request that issues it. No other response contains the token. */
-export type InvitationView = Invitation.Invitee & { url: string; token: string; expires_at: string };
+export type InvitationView = Invitation.Invitee & { link: string; url: string; token: string; expires_at: string };
+
+/** What a person with the token of an invitation may know before they accept it. Times are RFC 3339 UTC. */
+export type InvitationPreview = {
+  tenant_id: string;
+  tenant_name: string;
+  user_id: string;
+  email: string;
+  role: TenantRole;
+  invited_by: string;
+  expires_at: string;
+};
 
 export const ACCEPT_PATH = '/invitations/accept';
+export const PREVIEW_PATH = '/invitations/preview';
+/** The page of the console that shows an invitation. Its token is in the fragment, which browsers do not send. */
+export const INVITATION_PAGE = '/console/invitation';
 
+/** The same text for each token that is not the latest of its member, so that it does not reveal who is a member. */
+const NOT_VALID = 'The invitation is not valid: ask for another one';
 const DEFAULT_KEY_NAME = 'Invitation';
 const SECRET_LENGTH = 32;
 const HOUR_MS = 3_600_000;
@@ -39,7 +56,10 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
   const expires_at = new Date(Date.parse(ctx.at()) + Invitation.INVITATION_LIFETIME_HOURS * HOUR_MS).toISOString();
   const issue = asCaller(ctx, (callerRole) => Invitation.issue(user_id, callerRole, { digest: ctx.digest(token), expires_at }));
   const loaded = await ctx.transact(Tenant, ctx.tenant, issue);
-  return { ...loaded, state: { ...invitee, url: `${ctx.publicUrl}${ACCEPT_PATH}`, token, expires_at } };
+  return {
+    ...loaded,
+    state: { ...invitee, link: `${ctx.publicUrl}${INVITATION_PAGE}#${token}`, url: `${ctx.publicUrl}${ACCEPT_PATH}`, token, expires_at },
+  };
 };
 
 /**
@@ -49,7 +69,7 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
  */
 export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
   const invitee = Invitation.inviteeOf(token);
-  const unknown = new Refusal('unauthorized', 'The invitation is not valid: ask for another one');
+  const unknown = new Refusal('unauthorized', NOT_VALID);
   if (!invitee) throw unknown;
   const { state: tenant } = await ctx.load(Tenant, invitee.tenant_id);
   if (!Invitation.isInvitation(tenant, invitee.user_id, ctx.digest(token)) || Tenant.isClosed(tenant)) throw unknown;
@@ -58,6 +78,32 @@ export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: stri
   const { state: user } = await ctx.load(User, invitee.user_id);
   if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'The invited user is suspended');
   return invitee;
+};
+
+/** A user is called by their name or, without one, by their e-mail address. */
+const nameOf = ({ name, email }: User.User): string => name ?? email;
+
+/**
+ * Returns what the token of an invitation leads to. The invitation stays unused. If it cannot be accepted any more, the
+ * refusal says who can make another one.
+ * @throws Refusal unauthorized if the invitation is not valid, was used or has expired, tenant_suspended, key_owner_inactive
+ */
+export const previewInvitation = async (ctx: Pick<Ctx, 'load' | 'digest' | 'at'>, token: string): Promise<InvitationPreview> => {
+  const { tenant_id, user_id } = await findInvitee(ctx, token);
+  const { state: tenant } = await ctx.load(Tenant, tenant_id);
+  const { issuer_id, expires_at, key_id } = tenant.invitations[user_id]!;
+  const [issuer, user] = await Promise.all([issuer_id, user_id].map((id) => ctx.load(User, id)));
+  const invited_by = nameOf(issuer!.state);
+  const key = key_id === null ? null : await ctx.load(ApiKey, key_id, { tenant: tenant_id });
+  if (key !== null && key.state.status !== 'absent')
+    throw new Refusal('unauthorized', `The invitation has been used: ${invited_by} can make another one`);
+  const refusedBecause = Invitation.whyNot(tenant, user_id, ctx.at());
+  if (refusedBecause === 'expired')
+    throw new Refusal('unauthorized', `The invitation expired at ${expires_at}: ${invited_by} can make another one`);
+  if (refusedBecause === 'withdrawn') throw new Refusal('unauthorized', NOT_VALID);
+  if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
+  const { role } = tenant.members[user_id]!;
+  return { tenant_id, tenant_name: tenant.name, user_id, email: user!.state.email, role, invited_by, expires_at };
 };
 
 const createOnce =

@@ -61,6 +61,16 @@ const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id:
 };
 
 /**
+ * Returns why an existing invitation can no longer be accepted at the time `at` (RFC 3339 UTC); null if it can be. It is
+ * withdrawn if its issuer may not issue such an invitation any more.
+ */
+export const whyNot = (tenant: Tenant, user_id: string, at: string): 'withdrawn' | 'expired' | null => {
+  const invitation = tenant.invitations[user_id];
+  if (!invitation || !isStillAllowed(tenant, invitation, user_id)) return 'withdrawn';
+  return invitation.expires_at <= at ? 'expired' : null;
+};
+
+/**
  * Returns the highest role for the API key that the member's invitation gives. Null (no limit) if the issuer was OWNER
  * when the invitation was issued and still is; otherwise ADMIN. The member must have an invitation.
  */

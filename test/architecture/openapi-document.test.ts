@@ -32,10 +32,11 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 
 /** Returns whether requests to this route are limited: by a rate limit, or by the number of failed sign-ins. */
-const isLimited = (path: string, { security }: Described): boolean =>
+const isLimited = (path: string, { security, operationId }: Described): boolean =>
   security === undefined ||
   security.some((way) => 'bearer' in way) ||
-  /^\/(hooks\/(inbound|skills)\/|invitations\/|auth\/(link|key)$)/.test(path) ||
+  // A redirect reads nothing, so it is not limited.
+  (operationId !== 'openInvitation' && /^\/(hooks\/(inbound|skills)\/|invitations\/|auth\/(link|key)$)/.test(path)) ||
   path === '/auth/callback' ||
   path === '/integrations/callback';
 

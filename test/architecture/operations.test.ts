@@ -57,6 +57,8 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/diff',
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
   'POST   /auth/key',
+  'GET    /invitations/accept',
+  'POST   /invitations/preview',
   'POST   /auth/link',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/settled-messages',
   'POST   /tenant/{tenant_id}/sessions/{session_id}/continue',

@@ -72,6 +72,7 @@ test('the documented example of a runner reads the memory and the archive of a s
 /** The operations whose reply is the response itself. The compiler demands that the list is complete. */
 const RESPONSES: { readonly [Name in OperationName as Reply<Name> extends Response ? Name : never]: true } = {
   beginSignIn: true,
+  openInvitation: true,
   exportAuditLogs: true,
   finishSignIn: true,
   getDeliveryBody: true,

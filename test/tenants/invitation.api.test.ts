@@ -44,6 +44,7 @@ test('accepting an invitation with its token returns an API key that has the rol
   assert.equal(invitation, {
     user_id: ada,
     tenant_id: id,
+    link: `http://annals.test/console/invitation#${token}`,
     url: 'http://annals.test/invitations/accept',
     expires_at: invitation.expires_at,
   });

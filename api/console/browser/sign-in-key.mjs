@@ -1,5 +1,5 @@
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const KEY = /^ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
+const KEY = /^(?:ann_[0-9A-Za-z]{8}|inv_c[0-9a-z]{24}_c[0-9a-z]{24})_[0-9A-Za-z]{38}$/;
 const LENGTH = 6;
 
 const crc32 = (/** @type {string} */ text) => {
@@ -11,7 +11,7 @@ const crc32 = (/** @type {string} */ text) => {
   return ~crc >>> 0;
 };
 
-/** Whether a text is an API key without a typing error: it has the form of a key, and its checksum is right. */
+/** Whether a text is an API key or an invitation without a typing error: it has the form of one, and its checksum is right. */
 export const isKey = (/** @type {string} */ text) => {
   const value = [...text.slice(-LENGTH)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0);
   return KEY.test(text) && value === crc32(text.slice(0, -LENGTH));
