@@ -10,6 +10,7 @@ import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts'
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import { MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
+import { actorNamesOf } from '../../projections/audit/audit-log.queries.ts';
 import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { DeliveryDetail } from '../../projections/webhooks/delivery-detail.ts';
@@ -45,21 +46,33 @@ const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['d
 
 type DetailPorts = { readonly readDelivery: ReadDelivery; readonly states: DeliveryStates };
 
+type Steps = FoundDelivery['delivery']['causation'];
+
+/** Adds the names of the users who caused steps. They are left out if the audit log lacks them yet, or cannot be read. */
+const withActorNames = (ctx: Ctx, steps: Steps): Promise<Steps> =>
+  Promise.all(
+    steps.map(async (step) => {
+      if (step.actor.kind !== 'user') return step;
+      const names = await actorNamesOf(ctx.reads, step.event_id).catch(() => null);
+      return { ...step, actor: { ...step.actor, name: names?.name ?? names?.email ?? null } };
+    }),
+  );
+
 const deliveryDetail = async (ctx: Ctx, id: string, { readDelivery, states }: DetailPorts): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
   const integration = await originOf(ctx, found.delivery);
-  const { causation } = found.delivery;
-  const reported = { id, first: causation[0]!.event_id, reports: found.reports };
-  const [marked, attempts, recorded, [state]] = await Promise.all([
+  const reported = { id, first: found.delivery.causation[0]!.event_id, reports: found.reports };
+  const [marked, attempts, causation, recorded, [state]] = await Promise.all([
     withReplayMark(ctx.reads, integration, found.delivery),
     withReports(found.delivery.attempts, reported, reportOpener(ctx)),
+    withActorNames(ctx, found.delivery.causation),
     readDelivery(ctx.tenant, id),
     // The broker only knows the current state.
     ctx.asOf ? [] : states.complete(ctx, [{ id, status: found.delivery.status, held: found.delivery.held }]),
   ]);
-  const delivery = { ...marked, ...state, attempts, last_failure: lastFailureIn(attempts) };
+  const delivery = { ...marked, ...state, attempts, causation, last_failure: lastFailureIn(attempts) };
   const payload = recorded ? payloadText(recorded) : 'null';
   const traceparent = recorded?.facts.traceparent ?? null;
   const shown = JSON.stringify({ ...delivery, traceparent, payload_missing: missingPayload(recorded) });

@@ -21,6 +21,9 @@ export const Attempt = z.object({
 export type Attempt = z.output<typeof Attempt>;
 type AttemptEnd = Omit<Attempt, 'report'>;
 
+/** An attempt that ended a message, in the form in which it is stored. `published_at` is when the message was published. */
+export const StoredAttempt = Attempt.extend({ published_at: Timestamp.nullable().default(null) });
+
 /** A failed attempt in the form in which it is stored. `event_id` identifies the attempt within the delivery. */
 export const StoredFailure = z.object({ event_id: z.string(), message_id: z.string(), at: Timestamp, count: z.int() });
 type StoredFailure = z.output<typeof StoredFailure>;
@@ -54,10 +57,11 @@ type Known = {
  */
 export const allAttempts = ({ attempts, failures, reports }: Known, messages: readonly string[]): AttemptEnd[] => {
   const reported = reports.map(({ message_id, at, attempt }) => ({ message_id: message_id ?? messages[0]!, at, count: attempt }));
+  const ended = attempts.map(({ event_id, at, outcome, count }): AttemptEnd => ({ event_id, at, outcome, count }));
   const failed = [...reported, ...failures].map(
     ({ message_id, at, count }): AttemptEnd => ({ event_id: message_id, at, outcome: 'failed', count }),
   );
-  const byMessage = Map.groupBy([...failed, ...attempts], ({ event_id }) => event_id);
+  const byMessage = Map.groupBy([...failed, ...ended], ({ event_id }) => event_id);
   const known = messages.filter((id) => byMessage.has(id));
   const others = [...byMessage.keys()].filter((id) => !known.includes(id));
   return [...known, ...others].flatMap((id) => attemptsOfMessage(id, byMessage.get(id)!));

@@ -22,7 +22,10 @@ export const patchSettled = (
     'deliveries',
     { tenant_id, id: delivery_id },
     { ...ending, unsettled: null, published_at: published_at ?? null },
-    { ifEqual: { message_id: event_id }, items: { attempts: [{ event_id, at, outcome, count: attempts }] } },
+    {
+      ifEqual: { message_id: event_id },
+      items: { attempts: [{ event_id, at, outcome, count: attempts, published_at: published_at ?? null }] },
+    },
   );
 };
 

@@ -24,6 +24,22 @@ export const Step = z.object({
 });
 type Step = z.output<typeof Step>;
 
+/** A step as responses show it. */
+export const ShownStep = Step.extend({
+  actor: Step.shape.actor
+    .extend({
+      name: z
+        .string()
+        .nullable()
+        .default(null)
+        .meta({ description: 'The name of the user; null for others, and if it is not known', examples: ['Ada Lovelace'] }),
+    })
+    .meta({ description: 'Who caused it. For the delivery itself: the platform, with the id of the integration' }),
+  published_at: Timestamp.nullable()
+    .default(null)
+    .meta({ description: 'When the message that this step started was published for the runner; null if it was not, or is no message' }),
+});
+
 /** The fields that a step of a delivery adds to the event that it shows. */
 type StepFields = Pick<Step, 'agent_id'> & Partial<Pick<Step, 'session_id' | 'cause'>>;
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { comparePositions, type Position, sortKey } from '../../domain/event.ts';
+import { comparePositions, type Position, parseToken, sortKey } from '../../domain/event.ts';
+import { isAccepted } from '../../domain/webhooks/delivery.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
 import { defineList, defineQuery } from '../query.ts';
@@ -77,12 +78,13 @@ const lastPublication = defineQuery((db, { until }: { until?: string | undefined
     .limit(({ lit }) => lit(1)),
 );
 
-/** Finds the record of the publication of a message. `place` is the sort key of the position of the message's event. */
-const publicationOf = defineQuery((db, { place }: { place: string }) =>
+/** Finds the record of the publication of a message, as of the log position `until`. `place` is the sort key of the position of the message's event. */
+const publicationOf = defineQuery((db, { place, until }: { place: string; until?: string | undefined }) =>
   db
     .selectFrom('deliveries.publications as publication')
     .select('publication.published_at')
     .where('publication.place', '>=', place)
+    .$if(until !== undefined, (query) => query.where('publication.recorded', '<=', until!))
     .orderBy('publication.place')
     .limit(({ lit }) => lit(1)),
 );
@@ -117,6 +119,34 @@ const withStop = <D extends Pick<StoredDoc, 'stopped' | 'expired_at' | 'released
   expired: expired_at && stopped ? { at: expired_at, from: stopped } : null,
 });
 
+type ShownSteps = DetailDoc['causation'];
+
+/** Whether a step started a message to a runner. */
+const isMessage = ({ type }: Pick<ShownSteps[number], 'type'>): boolean =>
+  isAccepted(type) || type === 'DeliveryRequeued' || type === 'DeliveryReleased';
+
+/**
+ * Adds to the steps of a delivery when each message was published. A settled message has its own time. `last` is the
+ * time of the last message; that of an earlier one that has not ended is read.
+ */
+const withPublications = async (
+  reads: Reads,
+  { causation, attempts }: Pick<StoredDoc, 'causation' | 'attempts'>,
+  last: string | null,
+  until?: Position,
+): Promise<ShownSteps> => {
+  const lastMessage = causation.findLast(isMessage);
+  const timeOf = async (step: StoredDoc['causation'][number]): Promise<string | null> => {
+    if (!isMessage(step)) return null;
+    if (step === lastMessage) return last;
+    const ended = attempts.find(({ event_id }) => event_id === step.event_id);
+    if (ended) return ended.published_at;
+    const [record] = await reads.rows(publicationOf, { place: sortKey(parseToken(step.position)!), until: until && sortKey(until) });
+    return record?.published_at ?? null;
+  };
+  return Promise.all(causation.map(async (step) => ({ ...step, actor: { ...step.actor, name: null }, published_at: await timeOf(step) })));
+};
+
 /**
  * Parses the document of a delivery, and completes its status and time of publication, as of the log position `until`
  * if it is given.
@@ -126,9 +156,11 @@ export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: P
   const row = withStop(stored);
   const messages = row.causation.map(({ event_id }) => event_id);
   const attempts = allAttempts({ attempts: row.attempts, failures, reports }, messages).map((attempt) => ({ ...attempt, report: null }));
-  const found: WithPlace<DetailDoc> = { ...row, attempts };
+  const found = { ...row, attempts };
   const through = found.status === 'waiting' ? await publishedThrough(reads, until) : '';
-  return { delivery: await withPublication<DetailDoc>(reads, found, through), revision, reports };
+  const published = await withPublication<Omit<DetailDoc, 'causation'> & Pick<StoredDoc, 'causation'>>(reads, found, through);
+  const causation = await withPublications(reads, row, published.published_at, until);
+  return { delivery: { ...published, causation }, revision, reports };
 };
 
 /** Finds one delivery; null if it does not exist. Use `withReplayMark` to mark a body replay. */

@@ -9,7 +9,7 @@ import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
-import { Attempt, StoredFailure } from './delivery-attempts.ts';
+import { Attempt, StoredAttempt, StoredFailure } from './delivery-attempts.ts';
 import { Expired, Guardrail, Held, Preview, ReasonNote, Released, Stopped } from './delivery-fields.ts';
 import { insertRejected, insertVerified } from './delivery-inserts.ts';
 import { patchExpired, patchReleased, patchRequeued, patchSession, type SessionStarted } from './delivery-messages.ts';
@@ -17,7 +17,7 @@ import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
 import { STATUS_DESCRIPTION, STATUSES } from './delivery-states.ts';
-import { Origin, Step } from './delivery-steps.ts';
+import { Origin, ShownStep, Step } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
@@ -103,7 +103,7 @@ export const DeliveryDetailRow = Delivery.extend({
     .default(null)
     .meta({ description: 'The delivery that led to this one, as its header or a line of its body says; null if none is named' }),
   causation: z
-    .array(Step)
+    .array(ShownStep)
     .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
 
@@ -115,6 +115,8 @@ const StoredDetail = DeliveryDetailRow.omit({ expired: true }).extend({
   released: Released.omit({ from: true }).nullable().default(null),
   expired_at: Timestamp.nullable().default(null),
   stopped: Stopped.nullable().default(null),
+  causation: z.array(Step),
+  attempts: z.array(StoredAttempt).default([]),
   place: z.string().nullable(),
   failures: z.array(StoredFailure).default([]),
   reports: z.array(StoredReport).default([]),
@@ -185,7 +187,7 @@ export const table = {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 14,
+  version: 15,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

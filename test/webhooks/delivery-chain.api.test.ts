@@ -51,13 +51,13 @@ test('the details of a delivery show each step from the provider to a session, w
   assert.equal([shown.cause, shown.session_id], [null, session]);
   const common = { agent_id: agent.id, session_id: null, cause: null };
   assert.equal(
-    stepsOf(shown).map(({ event_id: _, at: __, position: ___, ...step }) => step),
+    stepsOf(shown).map(({ event_id: _, at: __, position: ___, published_at: ____, ...step }) => step),
     [
-      { ...common, type: 'WebhookAccepted', actor: { kind: 'system', id: hook } },
-      { ...common, type: 'DeliveryRequeued', actor: { kind: 'user', id: user.id } },
-      { ...common, type: 'DeliveryRequeued', actor: { kind: 'user', id: user.id }, cause: requested.event_id },
-      { ...common, type: 'DeliveryRequeued', actor: { kind: 'system', id: 'redrive' }, cause: replayed.event_id },
-      { ...common, type: 'SessionStarted', actor: { kind: 'agent', id: agent.id }, session_id: session },
+      { ...common, type: 'WebhookAccepted', actor: { kind: 'system', id: hook, name: null } },
+      { ...common, type: 'DeliveryRequeued', actor: { kind: 'user', id: user.id, name: 'Administrator' } },
+      { ...common, type: 'DeliveryRequeued', actor: { kind: 'user', id: user.id, name: 'Administrator' }, cause: requested.event_id },
+      { ...common, type: 'DeliveryRequeued', actor: { kind: 'system', id: 'redrive', name: null }, cause: replayed.event_id },
+      { ...common, type: 'SessionStarted', actor: { kind: 'agent', id: agent.id, name: null }, session_id: session },
     ],
   );
   for (const { event_id, position } of stepsOf(shown))
@@ -79,7 +79,7 @@ test('the details of a delivery name the delivery that caused it; the details of
   assert.equal([sample.cause, sample.caller], [null, { ip: null, user_agent: 'annals-test-delivery' }]);
   assert.equal(
     stepsOf(sample).map(({ type, actor }) => [type, actor]),
-    [['WebhookAccepted', { kind: 'system', id: hook }]],
+    [['WebhookAccepted', { kind: 'system', id: hook, name: null }]],
   );
 });
 

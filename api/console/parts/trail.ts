@@ -1,8 +1,8 @@
 import { type IconName, icon } from './icon.ts';
 import { type Child, tags } from './tags.ts';
-import { duration, exact } from './time.ts';
+import { duration, zoned } from './time.ts';
 
-const { ol, li, div, strong, span } = tags;
+const { ol, li, div, span, time } = tags;
 
 /**
  * A step in the processing of a delivery. `at` is null if the time of the step is unknown. `position` is the log
@@ -38,28 +38,25 @@ const totalOf = (steps: readonly Pick<TrailStep, 'at'>[]): number => {
   return times.length === 0 ? 0 : Math.max(...times) - times[0]!;
 };
 
-/** Renders the steps in the processing of a delivery, each with its duration. */
+/** Renders the duration of a step, or the time of the first step. The exact time is shown on hover. */
+const timing = (at: string | null, gap: number | null): Child => {
+  if (at === null) return null;
+  if (gap === null) return time({ class: 'gap', datetime: at, title: zoned(at) } as never, zoned(at, 'clock'));
+  return span({ class: 'gap', 'data-gap': String(gap), title: zoned(at) } as never, `+${duration(gap)}`);
+};
+
+/** Renders the steps in the processing of a delivery on one line each, with its duration. */
 export const trailOf = (steps: readonly TrailStep[]) => {
   const durations = gaps(steps);
   const total = totalOf(steps);
   const list = ol(
-    { class: 'trail' },
+    { class: 'way' },
     ...steps.map(({ icon: name, tone, title, detail, at, position }, index) =>
       li(
         { class: tone, 'data-step': '', 'data-position': position ?? null, 'data-at': at } as never,
-        span({ class: 'dot' }, icon(name)),
-        div(
-          { class: 'step' },
-          div(
-            { class: 'row' },
-            strong(null, title),
-            durations[index] === null
-              ? null
-              : span({ class: 'gap', 'data-gap': String(durations[index]) }, `+${duration(durations[index]!)}`),
-          ),
-          detail ? div({ class: 'quiet' }, detail) : null,
-          at === null ? null : div({ class: 'quiet' }, exact(at)),
-        ),
+        icon(name),
+        div({ class: 'step' }, title, detail ? span({ class: 'quiet' }, ' ', detail) : null),
+        timing(at, durations[index]!),
       ),
     ),
   );
