@@ -50,7 +50,7 @@ const linksIn = (file: string): string[] => {
     .filter((target) => !/^\.\.\/(?!README\.md)/.test(target));
 };
 
-test('every page of the documentation is a guide that needs no session, with one h1 and the headers of the console', () => {
+test("every page of the documentation is a guide without a session, with one h1 and the console's headers", () => {
   for (const [path, { status, headers, text }] of pages) {
     assert.is(status, 200, path);
     assert.is(text.match(/<h1/g)?.length, 1, path);
@@ -60,7 +60,7 @@ test('every page of the documentation is a guide that needs no session, with one
   }
 });
 
-test('every link of every guide leads to an address of this server that exists, or to another site, and its anchor to an element', async () => {
+test('every link of a guide leads to an address that exists, and its anchor to an element', async () => {
   const statuses = new Map<string, number>();
   const broken: string[] = [];
   for (const [path, { text }] of pages)

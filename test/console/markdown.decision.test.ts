@@ -67,7 +67,7 @@ const RENDERED: readonly (readonly [markdown: string, html: string])[] = [
 for (const [markdown, html] of RENDERED)
   test(`the Markdown ${JSON.stringify(markdown)} becomes ${JSON.stringify(html)}`.slice(0, 110), () => assert.is(article(markdown), html));
 
-test('a picture with a dark variant follows the theme: that of the system, or the one that the visitor has chosen', () => {
+test('a picture with a dark variant follows the theme of the system, or the one that was chosen', () => {
   const markdown = '![x](pictures/a-light.png)';
   assert.match(
     article(markdown),

@@ -25,6 +25,8 @@ type Token = ReturnType<typeof parser.parse>[number];
 type Node = { readonly token: Token; readonly children: readonly Node[] };
 
 const MAX_CHARACTERS = 64 * 1024;
+/** For each opening bracket, the parser may search the rest of the text for the closing one. */
+const MAX_BRACKETS = 4_000;
 /** Matches lists and quotations inside each other that are deeper than the parser reads: it would leave out what is inside. */
 const NESTED_TOO_DEEPLY = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){30}|^[ \t]{100}[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]/m;
 
@@ -144,9 +146,9 @@ const render = (node: Node, rules: MarkdownRules): Child => {
 
 /**
  * Renders a text in Markdown, as GitHub understands it. HTML in it is shown as text, so that the text can do nothing but
- * what the rules allow. A text that is very long or nested very deeply is shown as it is.
+ * what the rules allow. A text that is very long, nested very deeply, or full of brackets is shown as it is.
  */
 export const renderMarkdown = (text: string, rules: MarkdownRules): readonly Child[] =>
-  text.length > MAX_CHARACTERS || NESTED_TOO_DEEPLY.test(text)
+  text.length > MAX_CHARACTERS || text.split('[', MAX_BRACKETS + 2).length > MAX_BRACKETS + 1 || NESTED_TOO_DEEPLY.test(text)
     ? [pre({ tabindex: 0 }, text)]
     : nodesOf(parser.parse(text, {})).map((node) => render(node, rules));
