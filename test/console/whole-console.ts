@@ -28,6 +28,7 @@ export const startWholeConsole = async () => {
     ...{ tenant_id: p.tenant_id, agent_id: of.agent, delivery_id: of.delivery, integration_id: of.hook, session_id: of.session },
     ...{
       job_id: job,
+      user_id: of.user,
       tenant_job_id: of.replay,
       event_id: p.eventsOf('AgentCreated')[0]!.event_id,
       name: 'agents',
