@@ -91,7 +91,7 @@ const shapeOf = (path: string): string => path.replaceAll(/:\w+/g, ':');
 
 /**
  * Returns the operation that reads the resource below whose path an operation is, and the names of the operation's path
- * parameters for it, in order. For example, for `/tenant/:tenant_id/agents/:agent_id/pause` it reads the agent. Null if
+ * parameters for it, in order. Without one, it is the operation that lists such resources. For example, for `/tenant/:tenant_id/agents/:agent_id/pause` it reads the agent. Null if
  * there is none, or if it is the tenant itself.
  */
 const subjectRead = (
@@ -103,7 +103,11 @@ const subjectRead = (
     if (!parts[end - 1]!.startsWith(':')) continue;
     const above = parts.slice(0, end).join('/');
     if (above.endsWith('/:tenant_id')) return null;
-    const read = Object.values(operations).find((one) => isRead(one) && shapeOf(one.path) === shapeOf(above));
+    const read =
+      Object.values(operations).find((one) => isRead(one) && shapeOf(one.path) === shapeOf(above)) ??
+      (end === parts.length
+        ? Object.values(operations).find((one) => isRead(one) && shapeOf(one.path) === shapeOf(parts.slice(0, end - 1).join('/')))
+        : null);
     if (read) return { read, names: pathFieldsOf({ path: above }) };
   }
   return null;
@@ -120,6 +124,10 @@ export const readSubject = async (
   const sent = pathFieldsOf(found.read).map((name, at) => [name, params[found.names[at]!]] as const);
   const answer = await askAny(visit)(found.read, Object.fromEntries(sent));
   if (!answer.ok) return null;
-  const { name, label, display_name, title, slug, email } = answer.value as Readonly<Record<string, unknown>>;
-  return [name, label, display_name, title, slug, email].find((one): one is string => typeof one === 'string' && one !== '') ?? null;
+  const id = params[found.names.at(-1)!];
+  const subject = Array.isArray(answer.value) ? (answer.value as Json[]).find((one) => Object.values(one).includes(id)) : answer.value;
+  const { name, label, display_name, title, slug, email, user_agent } = (subject ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    [name, label, display_name, title, slug, email, user_agent].find((one): one is string => typeof one === 'string' && one !== '') ?? null
+  );
 };

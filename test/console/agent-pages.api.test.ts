@@ -128,7 +128,7 @@ test('the tab of the runner lists the credentials that the agent has; its form o
   const row = new RegExp(`data-kind="credential" data-id="${given}"[\\s\\S]+reporting@one\\.example\\.com:5432/orders`);
   const seen = await p.open(`${at}/runner`);
   assert.match(seen.text, row);
-  assert.match(seen.text, /data-form="takeAgentCredential"/);
+  assert.match(seen.text, /href="\/console\/run\/takeAgentCredential\?/);
   assert.not.match(seen.text, /canary/);
   for (const visitor of [manager, auditor]) {
     const page = (await p.open(`${at}/runner`, visitor)).text;

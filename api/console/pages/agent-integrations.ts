@@ -5,32 +5,19 @@ import { formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
-const { a, div, span, tr, td, ul, li } = tags;
+const { div, ul, li } = tags;
 
 type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 type Provider = ReplyOf<Rows['listAgentIntegrations']>[number];
 
 const MAX_SHOWN = 200;
-const COLUMNS: readonly Column[] = [['Integration'], ['State'], ['Last delivery', 'number']];
-
-const rowOf = ({ id, label, provider, is_paused, paused_reason, last_delivery_at }: Integration, { params }: Visit) =>
-  tr(
-    { 'data-kind': 'integration', 'data-id': id },
-    td(
-      { class: 'main-cell' },
-      a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/integrations/${id}`) }, span({ class: 'event' }, label)),
-      div({ class: 'quiet' }, providerLabel(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
-    ),
-    td({ class: 'state-cell' }, badge(is_paused ? 'paused' : 'active')),
-    td({ class: 'number' }, ago(last_delivery_at)),
-  );
 
 const nothing = (create: Child): Child =>
   emptyState({ icon: 'plug', title: 'No integrations', why: 'With an integration, a provider sends its events to the agent.' }, create);
@@ -44,10 +31,20 @@ const integrationTable = (found: readonly Integration[], visit: Visit): Child =>
     : div(
         null,
         div({ class: 'toolbar' }, connectLink(visit)),
-        tableOf(
-          'Integrations',
-          COLUMNS,
-          found.map((one) => rowOf(one, visit)),
+        dataTable<Integration>(
+          {
+            ...{ title: 'Integrations', kind: 'integration', nameTitle: 'Integration', id: ({ id }) => id, name: ({ label }) => label },
+            href: ({ id }) => tenantPath(visit.params.tenant_id!, `/integrations/${id}`),
+            details: ({ provider, is_paused, paused_reason }) => [
+              providerLabel(provider),
+              is_paused && paused_reason ? ` · ${paused_reason}` : '',
+            ],
+            columns: [
+              { title: 'State', look: 'state', cell: ({ is_paused }) => badge(is_paused ? 'paused' : 'active') },
+              { title: 'Last delivery', look: 'number', cell: ({ last_delivery_at }) => ago(last_delivery_at) },
+            ],
+          },
+          found,
         ),
       );
 

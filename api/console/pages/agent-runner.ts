@@ -1,13 +1,12 @@
-import { actionButton, formLink } from '../action.ts';
+import { formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
 import { credentialList } from '../credential-list.ts';
-import { KEY_COLUMNS, keyRow } from '../key-row.ts';
+import { keyTable } from '../key-table.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { copyButton } from '../parts/short-id.ts';
-import { tableOf } from '../parts/table.ts';
 import { tags } from '../parts/tags.ts';
 import { runnerCommand } from '../runner-command.ts';
 import { presenceFacts } from './agent.ts';
@@ -47,23 +46,16 @@ export const agentRunnerPage = page({
       const path = agentParams(visit);
       const look = { onAgent, returnTo: visit.path } as const;
       const create = formLink(visit, rows.createRunnerKey, path, 'New runner key', { ...look, icon: 'plus', look: 'primary' });
-      const revoke = (id: string, name: string) =>
-        actionButton(visit, rows.revokeRunnerKey, { ...path, id }, 'Revoke', {
-          ...look,
-          look: 'small',
-          confirm: `Runners with the key ${name} stop working at once.`,
-        });
       const list = keys
         ? panel(keys, (found) =>
             found.length === 0
               ? emptyState({ icon: 'key-round', title: 'No runner keys', why: 'A runner signs in with a key of its agent.' }, create)
               : div(
                   { class: 'stack' },
-                  tableOf(
-                    'Runner keys',
-                    KEY_COLUMNS,
-                    found.map((key) => keyRow(key, revoke(key.id, key.name))),
-                  ),
+                  keyTable(found, {
+                    title: 'Runner keys',
+                    menu: ({ id }) => [formLink(visit, rows.revokeRunnerKey, { ...path, id }, 'Revoke', { ...look, look: 'danger' })],
+                  }),
                   div({ class: 'actions' }, create),
                 ),
           )

@@ -4,32 +4,32 @@ import { formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { scheduleText } from '../parts/job-text.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
-import { tags } from '../parts/tags.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { type Visit, withQuery } from '../visit.ts';
 
-const { div, a, tr, td, span } = tags;
+const { div } = tags;
 
 type Job = ReplyOf<Rows['listCronJobs']>[number];
 
-const COLUMNS: readonly Column[] = [['Job'], ['State'], ['Last fired', 'number wide-only'], ['Due next', 'number']];
-
-const jobRow = (job: Job, visit: Visit) =>
-  tr(
-    { 'data-kind': 'cron-job', 'data-id': job.id },
-    td(
-      { class: 'main-cell' },
-      a({ class: 'row-link', href: `${visit.path}/${job.id}` }, span({ class: 'event' }, job.name)),
-      div({ class: 'quiet' }, scheduleText(job)),
-    ),
-    td({ class: 'state-cell' }, badge(job.status)),
-    td({ class: 'number wide-only' }, ago(job.last_fired_at)),
-    td({ class: 'number' }, ago(job.next_fire_at, 'not due')),
+const jobTable = (jobs: readonly Job[], visit: Visit): Child =>
+  dataTable<Job>(
+    {
+      ...{ title: 'Cron jobs', kind: 'cron-job', nameTitle: 'Job', id: ({ id }) => id, name: ({ name }) => name },
+      href: ({ id }) => `${visit.path}/${id}`,
+      details: scheduleText,
+      columns: [
+        { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'Last fired', look: 'number', cell: ({ last_fired_at }) => ago(last_fired_at) },
+        { title: 'Due next', look: 'number', cell: ({ next_fire_at }) => ago(next_fire_at, 'not due') },
+      ],
+    },
+    jobs,
   );
 
 /** The page with the cron jobs of an agent. */
@@ -57,15 +57,7 @@ export const agentSchedulesPage = page({
                 { icon: 'calendar-clock', title: 'No cron jobs', why: 'A cron job calls the agent or a URL at set times.' },
                 create,
               )
-            : div(
-                null,
-                div({ class: 'toolbar' }, create),
-                tableOf(
-                  'Cron jobs',
-                  COLUMNS,
-                  found.map((job) => jobRow(job, visit)),
-                ),
-              ),
+            : div(null, div({ class: 'toolbar' }, create), jobTable(found, visit)),
         ),
         pager(jobs, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
       ];

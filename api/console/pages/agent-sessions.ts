@@ -4,36 +4,20 @@ import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-f
 import { mayAct, startForm } from '../chat-forms.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { ago, between, duration } from '../parts/time.ts';
+import { ago, tookText } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, tr, td } = tags;
+const { a, div } = tags;
 
 type Session = Pick<ReplyOf<Rows['listSessions']>[number], 'id' | 'title' | 'status' | 'created_at' | 'completed_at'>;
 
 const RECENT = 50;
-const COLUMNS: readonly Column[] = [['Session'], ['State'], ['Took', 'number wide-only'], ['Started', 'number']];
-
-const rowOf = ({ id, title, status, created_at, completed_at }: Session, { params }: Visit) => {
-  const name = span({ class: 'event' }, title ?? 'Untitled session');
-  return tr(
-    { 'data-kind': 'session', 'data-id': id },
-    td({ class: 'main-cell' }, a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/sessions/${id}`) }, name)),
-    td({ class: 'state-cell' }, badge(status)),
-    td(
-      { class: 'number wide-only' },
-      completed_at ? duration(Math.max(0, between(created_at, completed_at))) : span({ class: 'quiet' }, '—'),
-    ),
-    td({ class: 'number' }, ago(created_at)),
-  );
-};
-
 const sessionTable = (found: readonly Session[], visit: Visit): Child =>
   found.length === 0
     ? emptyState({
@@ -41,10 +25,23 @@ const sessionTable = (found: readonly Session[], visit: Visit): Child =>
         title: 'No sessions',
         why: 'The runner of the agent starts a session when it works on something.',
       })
-    : tableOf(
-        'Sessions',
-        COLUMNS,
-        found.map((one) => rowOf(one, visit)),
+    : dataTable<Session>(
+        {
+          ...{
+            title: 'Sessions',
+            kind: 'session',
+            nameTitle: 'Session',
+            id: ({ id }) => id,
+            name: ({ title }) => title ?? 'Untitled session',
+          },
+          href: ({ id }) => tenantPath(visit.params.tenant_id!, `/sessions/${id}`),
+          columns: [
+            { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+            { title: 'Took', look: 'number', cell: tookText },
+            { title: 'Started', look: 'number', cell: ({ created_at }) => ago(created_at) },
+          ],
+        },
+        found,
       );
 
 const NOT_ASKED: Promise<null> = Promise.resolve(null);

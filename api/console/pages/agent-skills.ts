@@ -1,19 +1,19 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { actionButton, formLink } from '../action.ts';
+import { formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import type { MayOnAgent } from '../permission.ts';
 import type { Visit } from '../visit.ts';
 
-const { tr, td, span, div } = tags;
+const { div } = tags;
 
 type Skill = ReplyOf<Rows['listAgentSkills']>[number];
 type Tool = ReplyOf<Rows['listAgentTools']>[number];
@@ -22,46 +22,43 @@ type Context = { readonly visit: Visit; readonly onAgent: MayOnAgent };
 
 const enabled = (is_enabled: boolean) => badge(is_enabled ? 'active' : 'inactive', is_enabled ? 'enabled' : 'disabled');
 
-const skillRow = ({ skill_id, is_enabled, has_config, created_at }: Skill, names: Names, { visit, onAgent }: Context) => {
-  const path = { ...agentParams(visit), skill_id };
-  const look = { onAgent, returnTo: visit.path, look: 'small' } as const;
-  const confirm = 'The agent can no longer use the skill, and its configuration is removed.';
-  return tr(
-    { 'data-kind': 'skill', 'data-id': skill_id },
-    td(
-      { class: 'main-cell' },
-      span({ class: 'event' }, names.get(skill_id) ?? 'A skill'),
-      div({ class: 'quiet' }, has_config ? 'configured' : 'no configuration'),
-    ),
-    td({ class: 'state-cell' }, enabled(is_enabled)),
-    td({ class: 'number wide-only' }, ago(created_at)),
-    td({ class: 'number' }, actionButton(visit, visit.rows.revokeAgentSkill, path, 'Take away', { ...look, confirm })),
-  );
-};
+type Granted = Pick<Skill, 'is_enabled' | 'created_at'>;
 
-const toolRow = ({ tool_id, is_enabled, created_at }: Tool, names: Names, { visit, onAgent }: Context) =>
-  tr(
-    { 'data-kind': 'tool', 'data-id': tool_id },
-    td({ class: 'main-cell' }, span({ class: 'event' }, names.get(tool_id) ?? 'A tool')),
-    td({ class: 'state-cell' }, enabled(is_enabled)),
-    td({ class: 'number wide-only' }, ago(created_at)),
-    td(
-      { class: 'number' },
-      actionButton(visit, visit.rows.revokeAgentTool, { ...agentParams(visit), tool_id }, 'Take away', {
-        onAgent,
-        returnTo: visit.path,
-        look: 'small',
-        confirm: 'The agent can no longer use the tool.',
-      }),
-    ),
+const STATE_AND_TIME = [
+  { title: 'State', look: 'state', cell: ({ is_enabled }: Granted) => enabled(is_enabled) },
+  { title: 'Since', look: 'number', cell: ({ created_at }: Granted) => ago(created_at) },
+] as const;
+
+const skillTable = (skills: readonly Skill[], names: Names, { visit, onAgent }: Context): Child =>
+  dataTable<Skill>(
+    {
+      ...{ title: 'Skills', kind: 'skill', nameTitle: 'Skill', id: ({ skill_id }) => skill_id, columns: STATE_AND_TIME },
+      name: ({ skill_id }) => names.get(skill_id) ?? 'A skill',
+      details: ({ has_config }) => (has_config ? 'configured' : 'no configuration'),
+      menu: ({ skill_id }) => [
+        formLink(visit, visit.rows.revokeAgentSkill, { ...agentParams(visit), skill_id }, 'Take away', {
+          ...{ onAgent, returnTo: visit.path, look: 'danger' },
+        }),
+      ],
+    },
+    skills,
   );
 
-const grantedTable = (title: string, rows: readonly Child[], grant: Child): Child =>
-  div(
-    { class: 'stack' },
-    tableOf(title, [[title], ['State'], ['Since', 'number wide-only'], ['Actions', 'number']], rows),
-    div({ class: 'actions' }, grant),
+const toolTable = (tools: readonly Tool[], names: Names, { visit, onAgent }: Context): Child =>
+  dataTable<Tool>(
+    {
+      ...{ title: 'Tools', kind: 'tool', nameTitle: 'Tool', id: ({ tool_id }) => tool_id, columns: STATE_AND_TIME },
+      name: ({ tool_id }) => names.get(tool_id) ?? 'A tool',
+      menu: ({ tool_id }) => [
+        formLink(visit, visit.rows.revokeAgentTool, { ...agentParams(visit), tool_id }, 'Take away', {
+          ...{ onAgent, returnTo: visit.path, look: 'danger' },
+        }),
+      ],
+    },
+    tools,
   );
+
+const withGrant = (shown: Child, grant: Child): Child => div({ class: 'stack' }, shown, div({ class: 'actions' }, grant));
 
 /** The page with the skills and tools that an agent may use. */
 export const agentSkillsPage = page({
@@ -102,11 +99,7 @@ export const agentSkillsPage = page({
                     { icon: 'zap', title: 'No skills', why: 'A skill is a text of instructions that the agent follows.' },
                     grantSkill,
                   )
-                : grantedTable(
-                    'Skill',
-                    found.map((one) => skillRow(one, skillNames, { visit, onAgent })),
-                    grantSkill,
-                  ),
+                : withGrant(skillTable(found, skillNames, { visit, onAgent }), grantSkill),
             ),
           ),
           card(
@@ -114,11 +107,7 @@ export const agentSkillsPage = page({
             panel(tools, (found) =>
               found.length === 0
                 ? emptyState({ icon: 'settings', title: 'No tools', why: 'A tool lets the agent act in another system.' }, grantTool)
-                : grantedTable(
-                    'Tool',
-                    found.map((one) => toolRow(one, toolNames, { visit, onAgent })),
-                    grantTool,
-                  ),
+                : withGrant(toolTable(found, toolNames, { visit, onAgent }), grantTool),
             ),
           ),
         ),

@@ -1,18 +1,14 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
-import { actionButton, formLink } from '../action.ts';
+import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
-import { KEY_COLUMNS, keyRow } from '../key-row.ts';
+import { keyTable } from '../key-table.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { tableOf } from '../parts/table.ts';
-import { tags } from '../parts/tags.ts';
 import { tenantPath, withQuery } from '../visit.ts';
-
-const { div } = tags;
 
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;
@@ -55,27 +51,19 @@ export const apiKeysPage = page({
     const owners = byKey(issued, ({ actor }) => actor.name ?? actor.email);
     const path = { tenant_id: params.tenant_id! };
     const create = formLink(visit, rows.createApiKey, path, 'New API key', { icon: 'plus', look: 'primary', returnTo: visit.path });
-    const revoke = (id: string, name: string) =>
-      actionButton(visit, rows.revokeApiKey, { ...path, id }, 'Revoke', {
-        look: 'small',
-        returnTo: visit.path,
-        confirm: `Programs with the key ${name} are refused at once, and sessions that it opened end.`,
-      });
     return [
       heading('API keys', 'Credentials for programs. A key acts for the person who made it, within the limits that it got.', create),
       panel(keys, (found) =>
         found.length === 0
           ? emptyState({ icon: 'key-round', title: 'No API keys', why: 'Programs and scripts sign in with a key.' }, create)
-          : tableOf(
-              'API keys',
-              KEY_COLUMNS,
-              found.map((key) =>
-                keyRow(key, div({ class: 'actions' }, revoke(key.id, key.name), historyLink(visit, key.id, 'small')), {
-                  owner: owners.get(key.id),
-                  from: places.get(key.id),
-                }),
-              ),
-            ),
+          : keyTable(found, {
+              title: 'API keys',
+              use: ({ id }) => ({ owner: owners.get(id), from: places.get(id) }),
+              menu: ({ id }) => [
+                historyLink(visit, id),
+                formLink(visit, rows.revokeApiKey, { ...path, id }, 'Revoke', { look: 'danger', returnTo: visit.path }),
+              ],
+            }),
       ),
       pager(keys, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
     ];

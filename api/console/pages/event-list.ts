@@ -3,6 +3,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { memberName, type Names } from '../parts/access-parts.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
@@ -15,7 +16,7 @@ import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, table, caption, thead, tbody, tr, th, td } = tags;
+const { a, div, span } = tags;
 
 type Event = ReplyOf<Rows['listEvents']>[number];
 type Actor = { readonly kind?: string; readonly id?: string };
@@ -46,37 +47,20 @@ export const shortStream = (stream: string): string => {
   return `${category} ${abbreviated(rest.slice(rest.indexOf('.') + 1))}`;
 };
 
-const rowOf = (event: Event, tenant_id: string, names: Names) =>
-  tr(
-    { 'data-kind': 'event', 'data-id': event.id, 'data-position': event.position },
-    td(
-      { class: 'type-cell' },
-      a({ href: tenantPath(tenant_id, `/events/${event.id}`), class: 'row-link' }, span({ class: 'event' }, wordsOf(event.type))),
-      div({ class: 'quiet clip', title: event.stream }, `${shortStream(event.stream)} · event ${event.revision}`),
-    ),
-    td({ class: 'wide-only' }, actorOf(event, names)),
-    td({ class: 'wide-only mono' }, event.position),
-    td({ class: 'number' }, ago(event.at)),
-  );
-
 const eventTable = (events: readonly Event[], tenant_id: string, names: Names) =>
-  div(
-    { class: 'table-box' },
-    table(
-      { class: 'list event-list' },
-      caption({ class: 'hidden' }, 'Events'),
-      thead(
-        null,
-        tr(
-          null,
-          th({ scope: 'col' }, 'Event'),
-          th({ scope: 'col', class: 'wide-only' }, 'By'),
-          th({ scope: 'col', class: 'wide-only' }, 'Position'),
-          th({ scope: 'col', class: 'number' }, 'Recorded'),
-        ),
-      ),
-      tbody(null, ...events.map((event) => rowOf(event, tenant_id, names))),
-    ),
+  dataTable<Event>(
+    {
+      ...{ title: 'Events', kind: 'event', nameTitle: 'Event', id: ({ id }) => id, name: ({ type }) => wordsOf(type) },
+      href: ({ id }) => tenantPath(tenant_id, `/events/${id}`),
+      details: ({ stream, revision }) => span({ title: stream }, `${shortStream(stream)} · event ${revision}`),
+      columns: [
+        { title: 'By', cell: (event) => actorOf(event, names) },
+        { title: 'Position', cell: ({ position }) => span({ class: 'mono' }, position) },
+        { title: 'Recorded', look: 'number', cell: ({ at }) => ago(at) },
+      ],
+      attributes: ({ position }) => ({ 'data-position': position }),
+    },
+    events,
   );
 
 const orders = (visit: Visit) => {

@@ -6,6 +6,7 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
@@ -16,7 +17,7 @@ import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
+const { span } = tags;
 
 type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 
@@ -31,54 +32,32 @@ type Shown = {
   readonly today: ReadonlyMap<string | null, Outcomes>;
 };
 
-/** Renders how many deliveries of one day were not accepted or are dead, by outcome; null if there are none. */
+/** Renders how many deliveries of one day were not accepted or are dead, by outcome. */
 const faultsOf = (counts: Outcomes) => {
   const faults = OUTCOMES.filter((outcome) => outcome !== 'accepted' && counts[outcome] > 0);
   return faults.length === 0
-    ? null
+    ? 'none'
     : span({ class: 'faults' }, ...faults.map((outcome) => badge(outcome, `${countText(counts[outcome])} ${outcome}`)));
 };
 
-const rowOf = (
-  { id, label, provider, agent_id, is_paused, paused_reason, last_delivery_at }: Integration,
-  { at, agents, today }: Shown,
-) => {
-  const counts = today.get(id) ?? NO_OUTCOMES;
-  return tr(
-    { 'data-kind': 'integration', 'data-id': id },
-    td(
-      { class: 'main-cell' },
-      a({ href: at(`/integrations/${id}`), class: 'row-link' }, span({ class: 'event' }, label)),
-      div({ class: 'quiet' }, providerLabel(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
-    ),
-    td({ class: 'state-cell' }, badge(is_paused ? 'paused' : 'active')),
-    td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'),
-    td({ class: 'wide-only' }, faultsOf(counts)),
-    td({ class: 'number wide-only' }, countText(sumOf(counts))),
-    td({ class: 'number' }, ago(last_delivery_at)),
-  );
-};
-
-const integrationTable = (rows: readonly Integration[], shown: Shown) =>
-  div(
-    { class: 'table-box' },
-    table(
-      { class: 'list' },
-      caption({ class: 'hidden' }, 'Integrations'),
-      thead(
-        null,
-        tr(
-          null,
-          th({ scope: 'col' }, 'Integration'),
-          th({ scope: 'col' }, 'State'),
-          th({ scope: 'col', class: 'wide-only' }, 'Agent'),
-          th({ scope: 'col', class: 'wide-only' }, 'Problems in 24 h'),
-          th({ scope: 'col', class: 'number wide-only' }, 'Deliveries in 24 h'),
-          th({ scope: 'col', class: 'number' }, 'Last delivery'),
-        ),
-      ),
-      tbody(null, ...rows.map((integration) => rowOf(integration, shown))),
-    ),
+const integrationTable = (found: readonly Integration[], { at, agents, today }: Shown) =>
+  dataTable<Integration>(
+    {
+      ...{ title: 'Integrations', kind: 'integration', nameTitle: 'Integration', id: ({ id }) => id, name: ({ label }) => label },
+      href: ({ id }) => at(`/integrations/${id}`),
+      details: ({ provider, is_paused, paused_reason }) => [
+        providerLabel(provider),
+        is_paused && paused_reason ? ` · ${paused_reason}` : '',
+      ],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ is_paused }) => badge(is_paused ? 'paused' : 'active') },
+        { title: 'Agent', cell: ({ agent_id }) => [icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'] },
+        { title: 'Problems in 24 h', cell: ({ id }) => faultsOf(today.get(id) ?? NO_OUTCOMES) },
+        { title: 'Deliveries in 24 h', look: 'number', cell: ({ id }) => countText(sumOf(today.get(id) ?? NO_OUTCOMES)) },
+        { title: 'Last delivery', look: 'number', cell: ({ last_delivery_at }) => ago(last_delivery_at) },
+      ],
+    },
+    found,
   );
 
 const connectLink = (visit: Visit) =>

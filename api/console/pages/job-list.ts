@@ -4,30 +4,21 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
-import { type Column, tableOf } from '../parts/table.ts';
-import { type Child, tags } from '../parts/tags.ts';
+import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 import { KINDS } from './job.ts';
 
-const { a, div, strong, td, tr } = tags;
+const { a } = tags;
 
 type Job = ReplyOf<Rows['listJobs']>[number];
 type Names = ReadonlyMap<string, string>;
-
-const COLUMNS: readonly Column[] = [
-  ['Job'],
-  ['State'],
-  ['Done', 'number'],
-  ['Requested by', 'wide-only'],
-  ['Requested', 'number'],
-  ['Ended', 'number wide-only'],
-];
 
 /** Returns what a job is about: the agent that gets the deliveries or the entries. */
 const subjectOf = ({ agent_id, target_agent_id }: Job, agents: Names): string | null => {
@@ -35,23 +26,22 @@ const subjectOf = ({ agent_id, target_agent_id }: Job, agents: Names): string | 
   return id === null ? null : (agents.get(id) ?? 'an agent');
 };
 
-const rowOf = (visit: Visit, agents: Names, people: Names) => (job: Job) => {
-  const { id, kind, status, done, total, error, requested_by_id: by, created_at, finished_at } = job;
-  const details: Child[] = [subjectOf(job, agents), error].filter((one) => one !== null);
-  return tr(
-    { 'data-kind': 'job', 'data-id': id },
-    td(
-      { class: 'main-cell' },
-      div({ class: 'clip' }, a({ href: tenantPath(visit.params.tenant_id!, `/jobs/${id}`) }, strong(null, KINDS[kind].title))),
-      details.length === 0 ? null : div({ class: 'quiet clip' }, ...details.flatMap((one, n) => (n === 0 ? [one] : [' · ', one]))),
-    ),
-    td({ class: 'state-cell' }, badge(status)),
-    td({ class: 'number' }, `${countText(done)} of ${countText(total)}`),
-    td({ class: 'wide-only' }, by === null ? 'The platform' : (people.get(by) ?? shortId(by))),
-    td({ class: 'number' }, ago(created_at)),
-    td({ class: 'number wide-only' }, finished_at === null ? 'not yet' : ago(finished_at)),
+const jobTable = (visit: Visit, jobs: readonly Job[], { agents, people }: { readonly agents: Names; readonly people: Names }) =>
+  dataTable<Job>(
+    {
+      ...{ title: 'Jobs', kind: 'job', nameTitle: 'Job', id: ({ id }) => id, name: ({ kind }) => KINDS[kind].title },
+      href: ({ id }) => tenantPath(visit.params.tenant_id!, `/jobs/${id}`),
+      details: (job) => [subjectOf(job, agents), job.error].filter((one) => one !== null).join(' · ') || null,
+      columns: [
+        { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'Done', look: 'number', cell: ({ done, total }) => `${countText(done)} of ${countText(total)}` },
+        { title: 'Requested by', cell: ({ requested_by_id: by }) => (by === null ? 'The platform' : (people.get(by) ?? shortId(by))) },
+        { title: 'Requested', look: 'number', cell: ({ created_at }) => ago(created_at) },
+        { title: 'Ended', look: 'number', cell: ({ finished_at }) => ago(finished_at, 'not yet') },
+      ],
+    },
+    jobs,
   );
-};
 
 const memberNames = (members: Answer<ReplyOf<Rows['listMembers']>>): Names =>
   new Map(members.ok ? members.value.map(({ user_id, name, email }) => [user_id, name ?? email]) : []);
@@ -85,7 +75,7 @@ export const jobListPage = page({
     return [
       heading('Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
       panel(jobs, (found) =>
-        found.length === 0 ? nothing : tableOf('Jobs', COLUMNS, found.map(rowOf(visit, namesIn(agents), memberNames(members)))),
+        found.length === 0 ? nothing : jobTable(visit, found, { agents: namesIn(agents), people: memberNames(members) }),
       ),
       pager(jobs, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];

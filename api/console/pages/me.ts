@@ -1,51 +1,42 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { actionButton } from '../action.ts';
+import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { browserName } from '../parts/browser-name.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { type Me, tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, li, span, tr, td, ul } = tags;
+const { a, div, li, span, ul } = tags;
 
 type SignIn = ReplyOf<Rows['listMySignIns']>[number];
 
 const WAYS = { oidc: 'Sign-in provider', link: 'One-time link', key: 'API key' } as const;
 
-const COLUMNS: readonly Column[] = [
-  ['Browser'],
-  ['Signed in by'],
-  ['Address', 'wide-only'],
-  ['Last seen'],
-  ['Ends', 'wide-only'],
-  ['Actions', 'number'],
-];
-
-const rowOf = (visit: Visit, { id, by, key_id, last_seen_at, expires_at, ip, user_agent, is_current }: SignIn) =>
-  tr(
-    { 'data-kind': 'sign-in', 'data-id': id },
-    td({ class: 'main-cell' }, div({ class: 'clip' }, user_agent ?? 'unknown'), is_current ? badge('active', 'this browser') : null),
-    td(null, WAYS[by], key_id ? div({ class: 'quiet' }, shortId(key_id)) : null),
-    td({ class: 'wide-only mono' }, ip ?? '—'),
-    td(null, ago(last_seen_at)),
-    td({ class: 'wide-only' }, ago(expires_at)),
-    td(
-      { class: 'number' },
-      is_current
-        ? null
-        : actionButton(visit, visit.rows.endMySignIn, { id }, 'Sign out', {
-            look: 'small',
-            confirm: 'This browser must sign in again before its next request.',
-          }),
-    ),
+const browserTable = (visit: Visit, signIns: readonly SignIn[]): Child =>
+  dataTable<SignIn>(
+    {
+      ...{ title: 'Browsers in which you are signed in', kind: 'sign-in', nameTitle: 'Browser', id: ({ id }) => id },
+      name: ({ user_agent }) => browserName(user_agent) ?? user_agent ?? 'unknown',
+      beside: ({ is_current }) => (is_current ? [' ', badge('active', 'this browser')] : null),
+      columns: [
+        { title: 'Signed in by', cell: ({ by, key_id }) => [WAYS[by], key_id ? div({ class: 'quiet' }, ' ', shortId(key_id)) : null] },
+        { title: 'Address', cell: ({ ip }) => span({ class: 'mono' }, ip ?? '—') },
+        { title: 'Last seen', look: 'number', cell: ({ last_seen_at }) => ago(last_seen_at) },
+        { title: 'Ends', look: 'number', cell: ({ expires_at }) => ago(expires_at) },
+      ],
+      menu: ({ id, is_current }) =>
+        is_current ? [] : [formLink(visit, visit.rows.endMySignIn, { id }, 'Sign out', { look: 'danger', returnTo: visit.path })],
+    },
+    signIns,
   );
 
 const personFacts = ({ user, tenants, permissions, read_only }: Me, path: (id: string) => string): Child =>
@@ -96,11 +87,7 @@ export const mePage = page({
         panel(signIns, (found) =>
           found.length === 0
             ? emptyState({ icon: 'users', title: 'No browsers', why: 'No browser is signed in with this credential.' })
-            : tableOf(
-                'Browsers in which you are signed in',
-                COLUMNS,
-                found.map((one) => rowOf(visit, one)),
-              ),
+            : browserTable(visit, found),
         ),
         pager(signIns, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
       ),

@@ -8,6 +8,7 @@ import { counted } from '../parts/count-text.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
+import { rowMenu } from '../parts/row-menu.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { exact } from '../parts/time.ts';
@@ -95,7 +96,7 @@ export const memberPage = page({
         heading(
           span(null, memberName(value), ' ', badge('active', value.role)),
           span(null, 'Role given ', givenBy(visit, value.role_given)),
-          actionsFor(value, owners, visit),
+          rowMenu('menu-member', memberName(value), actionsFor(value, owners, visit)),
         ),
         div(
           { class: 'detail' },

@@ -1,9 +1,10 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { actionButton, formLink } from '../action.ts';
+import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
@@ -12,7 +13,7 @@ import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, caption, div, p, span, strong, table, tbody, td, th, thead, tr } = tags;
+const { p, span } = tags;
 
 type Member = ReplyOf<Rows['listMembers']>[number];
 
@@ -22,62 +23,35 @@ const LAST_OWNER = 'The only OWNER: make another member OWNER first';
  * Renders the actions on a member. Only an OWNER may change another OWNER, and the last OWNER of a tenant cannot be
  * changed.
  */
-export const actionsFor = (member: Member, owners: number, visit: Visit): Child => {
+export const actionsFor = (member: Member, owners: number, visit: Visit): readonly Child[] => {
   const { rows, params, tenant } = visit;
   const isOwner = member.role === 'OWNER';
-  if (!tenant?.permissions.includes('tenant:members:write') || (isOwner && tenant.role !== 'OWNER')) return null;
-  if (isOwner && owners === 1) return span({ class: 'quiet' }, LAST_OWNER);
+  if (!tenant?.permissions.includes('tenant:members:write') || (isOwner && tenant.role !== 'OWNER')) return [];
+  if (isOwner && owners === 1) return [span({ class: 'quiet' }, LAST_OWNER)];
   const path = { tenant_id: params.tenant_id!, user_id: member.user_id };
   const returnTo = visit.path;
-  return div(
-    { class: 'actions' },
-    formLink(visit, rows.changeMemberRole, { ...path, role: member.role }, 'Change role', { look: 'small', returnTo }),
-    formLink(visit, rows.issueInvitation, path, 'Invite', { look: 'small', returnTo }),
-    actionButton(visit, rows.removeMember, path, 'Remove', {
-      look: 'danger',
-      returnTo,
-      confirm: `${memberName(member)} loses every role and grant in this tenant.`,
-    }),
-  );
+  return [
+    formLink(visit, rows.changeMemberRole, { ...path, role: member.role }, 'Change role', { returnTo }),
+    formLink(visit, rows.issueInvitation, path, 'New invitation link', { returnTo }),
+    formLink(visit, rows.removeMember, path, 'Remove', { look: 'danger', returnTo }),
+  ];
 };
-
-const rowOf = (member: Member, owners: number, visit: Visit) =>
-  tr(
-    { 'data-kind': 'member', 'data-id': member.user_id, id: `member-${member.user_id}` },
-    td(
-      { class: 'main-cell' },
-      div(
-        { class: 'clip' },
-        visit.may('tenant:audit:read')
-          ? a({ href: tenantPath(visit.params.tenant_id!, `/members/${member.user_id}`) }, strong(null, memberName(member)))
-          : strong(null, memberName(member)),
-      ),
-      div({ class: 'quiet clip' }, member.email),
-    ),
-    td(null, span({ class: 'badge calm' }, member.role)),
-    td({ class: 'number wide-only' }, ago(member.created_at)),
-    td(null, div({ class: 'actions' }, actionsFor(member, owners, visit), historyLink(visit, member.user_id, 'small'))),
-  );
 
 const memberTable = (members: readonly Member[], visit: Visit): Child => {
   const owners = members.filter(({ role }) => role === 'OWNER').length;
-  return div(
-    { class: 'table-box' },
-    table(
-      { class: 'list' },
-      caption({ class: 'hidden' }, 'Members'),
-      thead(
-        null,
-        tr(
-          null,
-          th({ scope: 'col' }, 'Member'),
-          th({ scope: 'col' }, 'Role'),
-          th({ scope: 'col', class: 'number wide-only' }, 'Since'),
-          th({ scope: 'col' }, span({ class: 'hidden' }, 'Actions')),
-        ),
-      ),
-      tbody(null, ...members.map((member) => rowOf(member, owners, visit))),
-    ),
+  return dataTable<Member>(
+    {
+      ...{ title: 'Members', kind: 'member', nameTitle: 'Member', id: ({ user_id }) => user_id, name: memberName },
+      href: ({ user_id }) => (visit.may('tenant:audit:read') ? tenantPath(visit.params.tenant_id!, `/members/${user_id}`) : null),
+      details: ({ name, email }) => (name === null ? null : email),
+      columns: [
+        { title: 'Role', look: 'state', cell: ({ role }) => span({ class: 'badge calm' }, role) },
+        { title: 'Since', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+      menu: (member) => [...actionsFor(member, owners, visit), historyLink(visit, member.user_id)],
+      attributes: ({ user_id }) => ({ id: `member-${user_id}` }),
+    },
+    members,
   );
 };
 

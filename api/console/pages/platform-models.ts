@@ -3,54 +3,52 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { platformPath, type Visit, withQuery } from '../visit.ts';
 
-const { div, span, strong, td, tr } = tags;
+const { span } = tags;
 
 type Model = ReplyOf<Rows['listAllModels']>[number];
-
-const COLUMNS: readonly Column[] = [
-  ['Model'],
-  ['State'],
-  ['For', 'wide-only'],
-  ['Replaced by', 'wide-only'],
-  ['Changed', 'number wide-only'],
-  ['Actions', 'number'],
-];
 
 /**
  * Renders the actions on a model. Only a model that is not available to all tenants can be opened or closed to single
  * tenants.
  */
-const actionsFor = ({ id, available_to_all_tenants }: Model, visit: Visit): Child => {
+const actionsFor = ({ id, available_to_all_tenants }: Model, visit: Visit): readonly Child[] => {
   const { rows, url } = visit;
-  const look = { look: 'small', returnTo: url } as const;
+  const look = { returnTo: url } as const;
   const path = { model_id: id };
-  return div(
-    { class: 'actions' },
+  return [
     formLink(visit, rows.updateModel, path, 'Change', look),
     available_to_all_tenants ? null : formLink(visit, rows.openModelToTenant, path, 'Open to a tenant', look),
     available_to_all_tenants ? null : formLink(visit, rows.closeModelToTenant, path, 'Close to a tenant', look),
-  );
+  ];
 };
 
-const rowOf = (visit: Visit, names: ReadonlyMap<string, string>) => (model: Model) => {
-  const { id, name, provider, slug, status, available_to_all_tenants, failover_chain, is_free, updated_at } = model;
-  return tr(
-    { 'data-kind': 'model', 'data-id': id },
-    td({ class: 'main-cell' }, strong(null, name), div({ class: 'quiet clip' }, `${provider} · ${slug}`, is_free ? ' · free' : '')),
-    td({ class: 'state-cell' }, badge(status)),
-    td({ class: 'wide-only' }, available_to_all_tenants ? 'all tenants' : 'chosen tenants'),
-    td({ class: 'wide-only' }, failover_chain.map((each) => names.get(each) ?? each).join(', ') || span({ class: 'quiet' }, '—')),
-    td({ class: 'number wide-only' }, ago(updated_at)),
-    td({ class: 'number' }, actionsFor(model, visit)),
+const modelTable = (visit: Visit, models: readonly Model[]): Child => {
+  const names = new Map(models.map(({ id, name }) => [id, name]));
+  return dataTable<Model>(
+    {
+      ...{ title: 'Models', kind: 'model', nameTitle: 'Model', id: ({ id }) => id, name: ({ name }) => name },
+      details: ({ provider, slug, is_free }) => [`${provider} · ${slug}`, is_free ? ' · free' : ''],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'For', cell: ({ available_to_all_tenants }) => (available_to_all_tenants ? 'all tenants' : 'chosen tenants') },
+        {
+          title: 'Replaced by',
+          cell: ({ failover_chain }) => failover_chain.map((each) => names.get(each) ?? each).join(', ') || span({ class: 'quiet' }, '—'),
+        },
+        { title: 'Changed', look: 'number', cell: ({ updated_at }) => ago(updated_at) },
+      ],
+      menu: (model) => actionsFor(model, visit),
+    },
+    models,
   );
 };
 
@@ -69,10 +67,9 @@ export const platformModelsPage = page({
   view: ({ models }, visit) => {
     const add = formLink(visit, visit.rows.registerModel, {}, 'Register a model', { icon: 'plus', look: 'primary', next: visit.path });
     const nothing = emptyState({ icon: 'cpu', title: 'No models', why: 'Agents need a model before their chain can name one.' }, add);
-    const names = new Map(models.ok ? models.value.map(({ id, name }) => [id, name]) : []);
     return [
       heading('Models', 'The language models that agents of all tenants can have in their chains.', add),
-      panel(models, (found) => (found.length === 0 ? nothing : tableOf('Models', COLUMNS, found.map(rowOf(visit, names))))),
+      panel(models, (found) => (found.length === 0 ? nothing : modelTable(visit, found))),
       pager(models, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];
   },

@@ -4,66 +4,62 @@ import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { platformPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, p, span, td, tr } = tags;
+const { a, div, p, span } = tags;
 
 type Tenant = ReplyOf<Rows['listTenants']>[number];
 
-const COLUMNS: readonly Column[] = [
-  ['Tenant'],
-  ['State'],
-  ['Plan', 'wide-only'],
-  ['Members', 'number wide-only'],
-  ['Agents', 'number wide-only'],
-  ['Since', 'number'],
-];
 const MAX_PLANS = 200;
 
-const rowOf =
-  (plans: ReadonlyMap<string, string>) =>
-  ({ id, name, slug, status, plan_id, member_count, agent_count, created_at }: Tenant) =>
-    tr(
-      { 'data-kind': 'tenant', 'data-id': id },
-      td(
-        { class: 'main-cell' },
-        a({ href: platformPath(`/tenants/${id}`), class: 'row-link' }, span({ class: 'event' }, name)),
-        div({ class: 'quiet clip' }, slug),
-      ),
-      td({ class: 'state-cell' }, badge(status)),
-      td({ class: 'wide-only' }, plans.get(plan_id) ?? span({ class: 'quiet' }, '—')),
-      td({ class: 'number wide-only' }, countText(member_count)),
-      td({ class: 'number wide-only' }, countText(agent_count)),
-      td({ class: 'number' }, ago(created_at)),
-    );
+const tenantTable = (tenants: readonly Tenant[], plans: ReadonlyMap<string, string>): Child =>
+  dataTable<Tenant>(
+    {
+      ...{ title: 'Tenants', kind: 'tenant', nameTitle: 'Tenant', id: ({ id }) => id, name: ({ name }) => name },
+      href: ({ id }) => platformPath(`/tenants/${id}`),
+      details: ({ slug }) => slug,
+      columns: [
+        { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'Plan', cell: ({ plan_id }) => plans.get(plan_id) ?? span({ class: 'quiet' }, '—') },
+        { title: 'Members', look: 'number', cell: ({ member_count }) => countText(member_count) },
+        { title: 'Agents', look: 'number', cell: ({ agent_count }) => countText(agent_count) },
+        { title: 'Since', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+    },
+    tenants,
+  );
 
 type Erasure = ReplyOf<Rows['listPlatformAuditLogs']>[number];
 
-const ERASED_COLUMNS: readonly Column[] = [['Tenant'], ['State'], ['Erased', 'number']];
 const MAX_ERASED = 50;
 
 /** Whether a search for tenants finds an erased tenant: by a part of its name, or by its id. */
 const isFound = ({ resource_name, resource_id }: Erasure, q: string): boolean =>
   `${resource_name ?? ''}\n${resource_id}`.toLowerCase().includes(q.toLowerCase());
 
-const erasedRow = ({ resource_id, resource_name, created_at }: Erasure) =>
-  tr(
-    { 'data-kind': 'tenant', 'data-id': resource_id, 'data-erased': '' },
-    td(
-      { class: 'main-cell' },
-      a({ href: platformPath(`/tenants/${resource_id}`), class: 'row-link' }, span({ class: 'event' }, resource_name ?? 'Tenant')),
-    ),
-    td({ class: 'state-cell' }, badge('erased')),
-    td({ class: 'number' }, ago(created_at)),
+const erasedTable = (erasures: readonly Erasure[]): Child =>
+  dataTable<Erasure>(
+    {
+      ...{ title: 'Erased tenants', kind: 'tenant', nameTitle: 'Tenant' },
+      id: ({ resource_id }) => String(resource_id),
+      name: ({ resource_name }) => resource_name ?? 'Tenant',
+      href: ({ resource_id }) => platformPath(`/tenants/${resource_id}`),
+      columns: [
+        { title: 'State', look: 'state', cell: () => badge('erased') },
+        { title: 'Erased', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+      attributes: () => ({ 'data-erased': '' }),
+    },
+    erasures,
   );
 
 /**
@@ -75,7 +71,7 @@ const erasedCard = (erasures: readonly Erasure[], q: string): Child => {
   if (found.length === 0) return null;
   return card(
     'Erased tenants',
-    tableOf('Erased tenants', ERASED_COLUMNS, found.map(erasedRow)),
+    erasedTable(found),
     erasures.length < MAX_ERASED
       ? null
       : p(null, a({ class: 'button', href: platformPath('/audit-logs?action=tenant.erased') }, 'Find others in the audit log')),
@@ -119,7 +115,7 @@ export const platformTenantsPage = page({
         createLink(visit),
       ),
       div({ class: 'toolbar' }, searchField(visit.path, { name: 'q', value: q, placeholder: 'Search by name or id' })),
-      panel(tenants, (found) => (found.length === 0 ? (q ? noMatch : nothing) : tableOf('Tenants', COLUMNS, found.map(rowOf(names))))),
+      panel(tenants, (found) => (found.length === 0 ? (q ? noMatch : nothing) : tenantTable(found, names))),
       pager(tenants, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
       erasures &&
         div(

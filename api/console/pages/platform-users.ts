@@ -3,39 +3,29 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { platformPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, strong, td, tr } = tags;
+const { a, div, span } = tags;
 
 type User = ReplyOf<Rows['listUsers']>[number];
 
-const COLUMNS: readonly Column[] = [
-  ['User'],
-  ['State'],
-  ['Tenants', 'wide-only'],
-  ['Last active', 'number'],
-  ['Since', 'number wide-only'],
-  ['Actions', 'number'],
-];
-
 /** Renders the actions on a user. Super-admins cannot change their own account. */
-const actionsFor = ({ id, is_suspended, is_super_admin }: User, visit: Visit): Child => {
-  if (visit.me?.user?.id === id) return span({ class: 'quiet' }, 'You');
+const actionsFor = ({ id, is_suspended, is_super_admin }: User, visit: Visit): readonly Child[] => {
+  if (visit.me?.user?.id === id) return [];
   const change = (label: string, fields: Readonly<Record<string, string>>) =>
-    formLink(visit, visit.rows.updateUser, { user_id: id, ...fields }, label, { look: 'small', returnTo: visit.url });
-  return div(
-    { class: 'actions' },
+    formLink(visit, visit.rows.updateUser, { user_id: id, ...fields }, label, { returnTo: visit.url });
+  return [
     change(is_suspended ? 'Resume' : 'Suspend', { is_suspended: String(!is_suspended) }),
     change(is_super_admin ? 'Revoke super-admin' : 'Make super-admin', { is_super_admin: String(!is_super_admin) }),
-  );
+  ];
 };
 
 const tenantsOf = ({ tenant_count, primary_tenant }: User): Child =>
@@ -47,22 +37,28 @@ const tenantsOf = ({ tenant_count, primary_tenant }: User): Child =>
         tenant_count > 1 ? span({ class: 'quiet' }, ` and ${tenant_count - 1} more`) : null,
       );
 
-const rowOf = (visit: Visit) => (user: User) => {
-  const { id, email, name, is_suspended, is_super_admin, created_at, last_login_at } = user;
-  return tr(
-    { 'data-kind': 'user', 'data-id': id },
-    td({ class: 'main-cell' }, div({ class: 'clip' }, strong(null, name ?? email)), name ? div({ class: 'quiet clip' }, email) : null),
-    td(
-      { class: 'state-cell' },
-      badge(is_suspended ? 'suspended' : 'active'),
-      is_super_admin ? span({ class: 'badge calm' }, 'super-admin') : null,
-    ),
-    td({ class: 'wide-only' }, tenantsOf(user)),
-    td({ class: 'number' }, ago(last_login_at)),
-    td({ class: 'number wide-only' }, ago(created_at)),
-    td({ class: 'number' }, actionsFor(user, visit)),
+const userTable = (visit: Visit, users: readonly User[]): Child =>
+  dataTable<User>(
+    {
+      ...{ title: 'Users', kind: 'user', nameTitle: 'User', id: ({ id }) => id, name: ({ name, email }) => name ?? email },
+      beside: ({ id }) => (visit.me?.user?.id === id ? span({ class: 'quiet' }, ' you') : null),
+      details: ({ name, email }) => (name === null ? null : email),
+      columns: [
+        {
+          ...{ title: 'State', look: 'state' },
+          cell: ({ is_suspended, is_super_admin }) => [
+            badge(is_suspended ? 'suspended' : 'active'),
+            is_super_admin ? span({ class: 'badge calm' }, 'super-admin') : null,
+          ],
+        },
+        { title: 'Tenants', cell: tenantsOf },
+        { title: 'Last active', look: 'number', cell: ({ last_login_at }) => ago(last_login_at) },
+        { title: 'Since', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+      menu: (user) => actionsFor(user, visit),
+    },
+    users,
   );
-};
 
 /** The page with the users of the platform. */
 export const platformUsersPage = page({
@@ -85,7 +81,7 @@ export const platformUsersPage = page({
     return [
       heading('Users', 'Everybody who is a member of a tenant, or was one.'),
       div({ class: 'toolbar' }, searchField(visit.path, { name: 'q', value: q, placeholder: 'Search by name or e-mail' })),
-      panel(users, (found) => (found.length === 0 ? nothing : tableOf('Users', COLUMNS, found.map(rowOf(visit))))),
+      panel(users, (found) => (found.length === 0 ? nothing : userTable(visit, found))),
       pager(users, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];
   },

@@ -1,46 +1,42 @@
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { counted } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
-import { tags } from '../parts/tags.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { DRIFT, lagText, PROJECTIONS, type Projection, projectionPath, rateText } from '../rebuilds.ts';
 
-const { a, code, div, span, td, tr } = tags;
+const { a, code, div } = tags;
 
-const COLUMNS: readonly Column[] = [
-  ['Projection'],
-  ['State'],
-  ['Behind', 'number'],
-  ['Rate', 'number wide-only'],
-  ['Position', 'number wide-only'],
-  ['Parked', 'number wide-only'],
-];
-
-const rowOf = (projection: Projection) => {
-  const { name, version, state, position, head, writer, last_error, parked, drift } = projection;
-  return tr(
-    { 'data-kind': 'projection', 'data-id': name, 'data-position': position },
-    td(
-      { class: 'main-cell' },
-      a({ class: 'row-link', href: projectionPath(name) }, span({ class: 'event' }, name)),
-      div({ class: 'quiet' }, `version ${version}, ${writer ? `written by ${writer}` : 'no process writes it'}`),
-      last_error === null ? null : div({ class: 'quiet' }, last_error),
-      drift && drift.differing > 0 ? div({ class: 'quiet' }, `${counted(drift.differing, 'row')} with drift in the last sample`) : null,
-    ),
-    td({ class: 'state-cell' }, badge(state)),
-    td({ class: 'number' }, lagText(projection)),
-    td({ class: 'number wide-only' }, rateText(projection.events_per_second)),
-    td(
-      { class: 'number wide-only' },
-      code(null, position ?? '—'),
-      position === head ? null : div({ class: 'quiet' }, 'of ', code(null, head ?? '—')),
-    ),
-    td({ class: 'number wide-only' }, parked === 0 ? '0' : badge('parked', String(parked))),
+const projectionTable = (found: readonly Projection[]): Child =>
+  dataTable<Projection>(
+    {
+      ...{ title: 'Projections', kind: 'projection', nameTitle: 'Projection', id: ({ name }) => name, name: ({ name }) => name },
+      href: ({ name }) => projectionPath(name),
+      details: ({ version, writer, last_error, drift }) => [
+        `version ${version}, ${writer ? `written by ${writer}` : 'no process writes it'}`,
+        last_error === null ? null : div(null, last_error),
+        drift && drift.differing > 0 ? div(null, `${counted(drift.differing, 'row')} with drift in the last sample`) : null,
+      ],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ state }) => badge(state) },
+        { title: 'Behind', look: 'number', cell: lagText },
+        { title: 'Rate', look: 'number', cell: ({ events_per_second }) => rateText(events_per_second) },
+        {
+          ...{ title: 'Position', look: 'number' },
+          cell: ({ position, head }) => [
+            code(null, position ?? '—'),
+            position === head ? null : div({ class: 'quiet' }, ' of ', code(null, head ?? '—')),
+          ],
+        },
+        { title: 'Parked', look: 'number', cell: ({ parked }) => (parked === 0 ? '0' : badge('parked', String(parked))) },
+      ],
+      attributes: ({ position }) => ({ 'data-position': position }),
+    },
+    found,
   );
-};
 
 /**
  * The page with all projections: how far each has read the log, which worker writes it, and which events it could not
@@ -57,7 +53,7 @@ export const projectionListPage = page({
     heading('Projections', 'The read models, which are made from the log.', a({ class: 'button', href: DRIFT }, 'Check for drift')),
     panel(projections, (found) =>
       found.length > 0
-        ? tableOf('Projections', COLUMNS, found.map(rowOf))
+        ? projectionTable(found)
         : emptyState(
             { icon: 'database', title: 'No projection has reported yet', why: 'A worker reports them when it starts.' },
             code(null, 'annals work'),

@@ -1,8 +1,9 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { actionButton, formLink } from '../action.ts';
+import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { counted } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { valuesIn } from '../parts/filter-form.ts';
@@ -136,24 +137,26 @@ const asTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: (i
     ),
   );
 
-const blackoutRow = (
-  visit: Visit,
-  { id, name, start_date, end_date, reason, timezone, recurring_yearly, agent_id }: Blackout,
-  of: string,
-) => {
-  const path = { tenant_id: visit.params.tenant_id!, id };
-  const look = { look: 'small', returnTo: visit.path } as const;
-  return tr(
-    { 'data-kind': 'blackout', 'data-id': id },
-    td({ class: 'main-cell' }, span({ class: 'row-name' }, name), div({ class: 'quiet' }, reason ?? '')),
-    td(null, `${start_date} to ${end_date}, ${timezone}${recurring_yearly ? ', every year' : ''}`),
-    td({ class: 'wide-only' }, agent_id === null ? 'All agents' : of),
-    td(
-      { class: 'number' },
-      formLink(visit, visit.rows.changeCronBlackout, path, 'Edit', look),
-      ' ',
-      actionButton(visit, visit.rows.liftCronBlackout, path, 'Lift', { ...look, confirm: `Jobs fire again on the days of ${name}.` }),
-    ),
+const blackoutTable = (visit: Visit, blackouts: readonly Blackout[], agentName: (id: string) => string) => {
+  const path = { tenant_id: visit.params.tenant_id! };
+  return dataTable<Blackout>(
+    {
+      ...{ title: 'Blackouts', kind: 'blackout', nameTitle: 'Blackout', id: ({ id }) => id, name: ({ name }) => name },
+      details: ({ reason }) => reason,
+      columns: [
+        {
+          title: 'Days',
+          cell: ({ start_date, end_date, timezone, recurring_yearly }) =>
+            `${start_date} to ${end_date}, ${timezone}${recurring_yearly ? ', every year' : ''}`,
+        },
+        { title: 'Agents', cell: ({ agent_id }) => (agent_id === null ? 'All agents' : agentName(agent_id)) },
+      ],
+      menu: ({ id }) => [
+        formLink(visit, visit.rows.changeCronBlackout, { ...path, id }, 'Edit', { returnTo: visit.path }),
+        formLink(visit, visit.rows.liftCronBlackout, { ...path, id }, 'Lift', { look: 'danger', returnTo: visit.path }),
+      ],
+    },
+    blackouts,
   );
 };
 
@@ -161,13 +164,7 @@ const blackoutCard = (visit: Visit, blackouts: readonly Blackout[], agentName: (
   card(
     'Blackouts',
     p({ class: 'quiet' }, 'On these days, jobs do not fire. Each due time is recorded as suppressed.'),
-    blackouts.length === 0
-      ? p({ class: 'quiet' }, 'There are no blackouts.')
-      : tableOf(
-          'Blackouts',
-          [['Blackout'], ['Days'], ['Agents', 'wide-only'], ['Change', 'number']],
-          blackouts.map((blackout) => blackoutRow(visit, blackout, blackout.agent_id === null ? '' : agentName(blackout.agent_id))),
-        ),
+    blackouts.length === 0 ? p({ class: 'quiet' }, 'There are no blackouts.') : blackoutTable(visit, blackouts, agentName),
   );
 
 const nothing = (visit: Visit) =>

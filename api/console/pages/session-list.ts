@@ -2,7 +2,8 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { counted } from '../parts/count-text.ts';
+import { counted, countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
@@ -10,10 +11,10 @@ import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
-import { ago, between, duration } from '../parts/time.ts';
+import { ago, tookText } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, table, caption, thead, tbody, tr, th, td, nav } = tags;
+const { a, div, span, nav } = tags;
 
 type Found = ReplyOf<Rows['listTenantSessions']>;
 type Session = Found['items'][number];
@@ -35,43 +36,20 @@ const states = (visit: Visit) => {
   ]);
 };
 
-const rowOf = ({ id, title, agent_name, user_name, status, message_count, created_at, completed_at }: Session, visit: Visit) =>
-  tr(
-    { 'data-kind': 'session', 'data-id': id },
-    td(
-      { class: 'main-cell' },
-      a(
-        { class: 'row-link', href: tenantPath(visit.params.tenant_id!, `/sessions/${id}`) },
-        span({ class: 'event' }, title ?? 'Untitled session'),
-      ),
-      div({ class: 'quiet' }, agent_name ?? 'an agent', user_name ? ` · for ${user_name}` : ''),
-    ),
-    td({ class: 'state-cell' }, badge(status)),
-    td({ class: 'number wide-only' }, String(message_count)),
-    td(
-      { class: 'number wide-only' },
-      completed_at ? duration(Math.max(0, between(created_at, completed_at))) : span({ class: 'quiet' }, '—'),
-    ),
-    td({ class: 'number' }, ago(created_at)),
-  );
-
-const COLUMNS = [
-  ['Session', ''],
-  ['State', ''],
-  ['Messages', 'number wide-only'],
-  ['Took', 'number wide-only'],
-  ['Started', 'number'],
-] as const;
-
 const sessionTable = ({ items }: Found, visit: Visit) =>
-  div(
-    { class: 'table-box' },
-    table(
-      { class: 'list' },
-      caption({ class: 'hidden' }, 'Sessions'),
-      thead(null, tr(null, ...COLUMNS.map(([name, of]) => th({ scope: 'col', class: of || null } as never, name)))),
-      tbody(null, ...items.map((session) => rowOf(session, visit))),
-    ),
+  dataTable<Session>(
+    {
+      ...{ title: 'Sessions', kind: 'session', nameTitle: 'Session', id: ({ id }) => id, name: ({ title }) => title ?? 'Untitled session' },
+      href: ({ id }) => tenantPath(visit.params.tenant_id!, `/sessions/${id}`),
+      details: ({ agent_name, user_name }) => [agent_name ?? 'an agent', user_name ? ` · for ${user_name}` : ''],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'Messages', look: 'number', cell: ({ message_count }) => countText(message_count) },
+        { title: 'Took', look: 'number', cell: tookText },
+        { title: 'Started', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+    },
+    items,
   );
 
 const pages = ({ total, page: at, per_page }: Found, visit: Visit) => {

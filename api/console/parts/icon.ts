@@ -4,7 +4,7 @@ import { assetUrl, element, type Node } from './tags.ts';
 export const ICONS = [
   'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'book-open', 'bot', 'building-2', 'calendar-clock', 'check', 'check-check', 'chevron-down',
   'chevron-right', 'chevrons-up-down', 'circle', 'circle-alert', 'circle-check', 'circle-dashed', 'circle-dot', 'circle-pause',
-  'circle-x', 'clock', 'code-xml', 'copy', 'cpu', 'database', 'download', 'file-clock', 'fingerprint', 'gauge', 'git-commit-horizontal',
+  'circle-x', 'clock', 'code-xml', 'copy', 'cpu', 'database', 'download', 'ellipsis', 'file-clock', 'fingerprint', 'gauge', 'git-commit-horizontal',
   'history', 'inbox', 'info', 'key-round', 'keyboard', 'layers', 'layout-dashboard', 'link', 'list-tree', 'log-out', 'menu', 'message-square', 'moon',
   'pause', 'play', 'plug', 'plus', 'radio', 'refresh-cw', 'rotate-ccw', 'scroll-text', 'search', 'send', 'settings', 'shield-alert',
   'shield-check', 'shield-x', 'skull', 'square-terminal', 'star', 'sun', 'sun-moon', 'timer', 'trash-2', 'triangle-alert', 'user',

@@ -1,0 +1,81 @@
+import { rowMenu } from './row-menu.ts';
+import { type Child, tags } from './tags.ts';
+
+const { a, caption, div, span, strong, table, tbody, td, th, thead, tr } = tags;
+
+/** A column of a table after that of the names. */
+export type DataColumn<Row> = {
+  readonly title: string;
+  readonly cell: (row: Row) => Child;
+  /** `number`: aligned to the right in a table. `state`: beside the name, and below it on a phone. */
+  readonly look?: 'number' | 'state';
+};
+
+export type DataTable<Row> = {
+  /** The title of the table, for screen readers. */
+  readonly title: string;
+  /** What a row is about, such as `agent`. */
+  readonly kind: string;
+  readonly id: (row: Row) => string;
+  /** The title of the first column, which has the name of the thing. */
+  readonly nameTitle: string;
+  readonly name: (row: Row) => string;
+  /** The path of the page about the thing. The whole row leads to it. */
+  readonly href?: ((row: Row) => string | null) | undefined;
+  /** What follows the name on its line. */
+  readonly beside?: (row: Row) => Child;
+  /** What is shown below the name; null for nothing. */
+  readonly details?: (row: Row) => Child;
+  readonly columns: readonly DataColumn<Row>[];
+  /** The actions on the thing: links to pages and forms. */
+  readonly menu?: (row: Row) => readonly Child[];
+  /** Further attributes of the row. */
+  readonly attributes?: (row: Row) => Readonly<Record<string, string | null>>;
+};
+
+const nameCell = <Row>({ name, href, beside, details }: DataTable<Row>, row: Row): Child => {
+  const path = href?.(row) ?? null;
+  const text = span({ class: 'event' }, name(row));
+  const more = details?.(row) ?? null;
+  return td(
+    { class: 'main-cell' },
+    path === null ? strong(null, text) : a({ class: 'row-link', href: path }, text),
+    beside?.(row) ?? null,
+    more === null ? null : div({ class: 'quiet' }, more),
+  );
+};
+
+const rowOf = <Row>(given: DataTable<Row>, row: Row): Child => {
+  const { kind, id, name, columns, menu, attributes } = given;
+  const key = id(row);
+  return tr(
+    { 'data-kind': kind, 'data-id': key, ...attributes?.(row) } as never,
+    nameCell(given, row),
+    ...columns.map(({ title, cell, look }) => {
+      const of = look === 'state' ? 'state-cell' : (look ?? null);
+      return td({ class: of, 'data-label': title } as never, cell(row));
+    }),
+    menu ? td({ class: 'menu-cell' }, rowMenu(`menu-${kind}-${key}`, name(row), menu(row))) : null,
+  );
+};
+
+/**
+ * Renders a table whose rows are links. Where it has less than 880 px, each row has a second line with the other values
+ * and their labels; below 600 px, each row is a card. So every width shows the same values.
+ */
+export const dataTable = <Row>(given: DataTable<Row>, rows: readonly Row[]): Child => {
+  const { title, nameTitle, columns, menu } = given;
+  const head = columns.map((column) => th({ scope: 'col', class: column.look === 'number' ? 'number' : null } as never, column.title));
+  return div(
+    { class: 'table-box' },
+    table(
+      { class: 'list data' },
+      caption({ class: 'hidden' }, title),
+      thead(
+        null,
+        tr(null, th({ scope: 'col' }, nameTitle), ...head, menu ? th({ scope: 'col' }, span({ class: 'hidden' }, 'Actions')) : null),
+      ),
+      tbody(null, ...rows.map((row) => rowOf(given, row))),
+    ),
+  );
+};
