@@ -22,7 +22,8 @@ export const verifyCommand = defineCommand({
       return finish(await verifyExport({ file: audit, key, anchors, ...output }));
     }
     if (key !== undefined || anchors !== undefined) throw usageError('--key and --anchors need --audit');
-    const { verify } = await import('./verify-projections.ts');
-    return runOnPlatform((config) => verify(config, { ...output, names }));
+    const { projectionsNamed, verify } = await import('./verify-projections.ts');
+    const chosen = projectionsNamed(names);
+    return runOnPlatform((config) => verify(config, { ...output, chosen }));
   },
 });

@@ -7,8 +7,10 @@ import { openLog } from '../eventstore/client.ts';
 import { examplesOf } from '../logging/examples.ts';
 import { printLine } from '../logging/print-line.ts';
 import { openPool } from '../postgres/pool.ts';
-import { checkAllDrift, type DriftedRow, type DriftReport, type PassProgress } from '../projector/drift-check.ts';
+import { checkAllDrift, type DriftedRow, type DriftReport } from '../projector/drift-check.ts';
+import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
+import { startProgress } from './verify-progress.ts';
 
 const reportLine = ({ projection, position, checked, drifted }: DriftReport): string => {
   const result = position
@@ -45,37 +47,28 @@ export const findingLines = (reports: readonly DriftReport[], isVerbose: boolean
   ]);
 };
 
-/** Returns the projections with these names; all of them if there are no names. @throws Error that lists the names */
+/** Returns the projections with these names; all of them if there are no names. @throws a usage error that lists the names */
 export const projectionsNamed = (names: readonly string[]): readonly AnyProjection[] => {
   const unknown = names.filter((name) => !projections.some((projection) => projection.name === name));
   if (unknown.length > 0)
-    throw new Error(`there is no projection ${unknown.join(', ')}; there are ${projections.map(({ name }) => name).join(', ')}`);
+    throw usageError(`there is no projection ${unknown.join(', ')}; there are ${projections.map(({ name }) => name).join(', ')}`);
   return names.length === 0 ? projections : projections.filter(({ name }) => names.includes(name));
 };
 
-/** Shows on a terminal how far the check is, in a line that the next one replaces. */
-const showProgress = ({ events, share }: PassProgress): void => {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Kreading the log: ${Math.round(share * 100)} %, ${counted(events, 'event')}`);
-};
-
-const endProgress = (): void => {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-};
-
-export type VerifyOptions = { readonly json: boolean; readonly verbose: boolean; readonly names: readonly string[] };
+export type VerifyOptions = { readonly json: boolean; readonly verbose: boolean; readonly chosen: readonly AnyProjection[] };
 
 /**
  * Computes every row again from the log, and compares it with the stored row. Without `json`, prints a line for each
  * projection, those that differ first, and the verdict; with `json`, prints one line of JSON.
  * @returns the exit code: 1 if a row differs from what the log yields, 3 if not all projections could be checked
  */
-export const verify = async (config: Config, { json, verbose, names }: VerifyOptions): Promise<number> => {
-  const chosen = projectionsNamed(names);
+export const verify = async (config: Config, { json, verbose, chosen }: VerifyOptions): Promise<number> => {
   const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);
   const pool = openPool(databaseUrl, pino({ level: 'silent' }), 'verify', { max: 1 });
   const closeAll = () => Promise.all([log.close(), pool.end()]);
-  const reports = await checkAllDrift(log, pool, chosen, { onProgress: showProgress }).finally(closeAll).finally(endProgress);
+  const progress = startProgress();
+  const reports = await checkAllDrift(log, pool, chosen, { onProgress: progress.show }).finally(closeAll).finally(progress.end);
   const { text, code } = verdictOf(reports);
   if (json) printLine(JSON.stringify({ ok: code === 0, projections: reports }));
   if (!json) for (const line of [...findingLines(reports, verbose), text]) printLine(line);

@@ -7,7 +7,7 @@ import { quoteIdentifier } from '../postgres/pool.ts';
 import { firstDivergences } from './first-divergence.ts';
 import { differingColumns, eventsFor, type FoldedRow, foldRows, type SampledRow, startFold } from './fold-rows.ts';
 import { shapeOf } from './schema.ts';
-import { storedRowOf } from './table-store.ts';
+import { comparedRowOf, withDocFields } from './table-store.ts';
 
 /**
  * A stored row that differs from the row that the log yields. `event` is the first event that the stored row does not
@@ -82,7 +82,7 @@ const sample = async (db: ClientBase, projection: AnyProjection, selection: Sele
       if (only && table.table.name !== only) continue;
       const found = await db.query<Row>(statementFor(projection, table, selection));
       if ('limit' in selection && found.rows.length === selection.limit) rest.push({ table, after: found.rows.at(-1)! });
-      for (const row of found.rows) rows.push({ table, key: table.keyText(row), row: storedRowOf(table, row) });
+      for (const row of found.rows) rows.push({ table, key: table.keyText(row), row: comparedRowOf(table, row) });
     }
     const position = token === null ? null : parseToken(token);
     return { position, token: position && token, rows, rest };
@@ -128,7 +128,7 @@ const driftedRows = async (log: Log, { projection, rows, until }: Suspects, rowO
     table: sampled.table.table.name,
     key: sampled.table.keyOf(sampled.key),
     columns: differingColumns(sampled.table, sampled.row, rowOf(sampled)),
-    stored: sampled.row.row,
+    stored: withDocFields(sampled.row),
     folded: rowOf(sampled)?.row ?? null,
     event: eventOf(events.get(sampled)),
   }));
@@ -150,8 +150,13 @@ export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection
   return { ...report, drifted: await driftedRows(log, { projection, rows: suspects, until: position }, rowOf) };
 };
 
-/** How far a pass over the log is: the number of events read, and which share of the log that is (0 to 1). */
-export type PassProgress = { readonly events: number; readonly share: number };
+/**
+ * How far a pass over the log is: the number of events read, which share of the log that is (0 to 1), and how long it
+ * has taken. The first pass has the number 1.
+ */
+export type PassProgress = { readonly pass: number; readonly events: number; readonly share: number; readonly elapsedMs: number };
+
+type ReportPass = (progress: Omit<PassProgress, 'pass'>) => void;
 
 /** Rows to check. `index` is that of their projection in the list of projections. */
 type Sampled = Suspects & { readonly index: number };
@@ -170,17 +175,19 @@ const MAX_ROWS_PER_PASS = 300_000;
 const shareOf = ({ commit }: Position, end: Position): number => (end.commit === 0n ? 1 : Number((commit * 1_000n) / end.commit) / 1_000);
 
 /** Folds the rows of several projections in one pass over the log. */
-const foldTogether = async (log: Log, samples: readonly Sampled[], onProgress: (progress: PassProgress) => void): Promise<FoldedRow[]> => {
+const foldTogether = async (log: Log, samples: readonly Sampled[], report: ReportPass): Promise<FoldedRow[]> => {
   const end = samples.map(({ until }) => until).reduce((last, until) => (comparePositions(until, last) > 0 ? until : last));
   const folds = samples.map(({ projection, rows, until }) => ({
     handles: compileProjection(projection).handles,
     fold: startFold(projection, { rows, until }),
   }));
+  const startedAt = performance.now();
   let events = 0;
   for await (const event of log.readAll()) {
     if (comparePositions(event.position, end) > 0) break;
     for (const { handles, fold } of folds) if (handles(event)) fold.add(event);
-    if (++events % EVENTS_PER_REPORT === 0) onProgress({ events, share: shareOf(event.position, end) });
+    if (++events % EVENTS_PER_REPORT === 0)
+      report({ events, share: shareOf(event.position, end), elapsedMs: performance.now() - startedAt });
   }
   return folds.map(({ fold }) => fold.finish());
 };
@@ -197,8 +204,13 @@ export const checkAllDrift = async (
 ): Promise<DriftReport[]> => {
   const reports = projections.map(({ name }): DriftReport => ({ projection: name, position: null, checked: 0, drifted: [] }));
   let samples: Sampled[] = [];
+  let passes = 0;
+  const foldSamples = (): Promise<FoldedRow[]> => {
+    const pass = ++passes;
+    return foldTogether(log, samples, (progress) => onProgress({ pass, ...progress }));
+  };
   const check = async (): Promise<void> => {
-    const folded = samples.length === 0 ? [] : await foldTogether(log, samples, onProgress);
+    const folded = samples.length === 0 ? [] : await foldSamples();
     for (const [at, sampled] of samples.entries()) {
       const report = reports[sampled.index]!;
       reports[sampled.index] = { ...report, drifted: [...report.drifted, ...(await driftedRows(log, sampled, folded[at]!))] };

@@ -19,8 +19,6 @@ export type FoldOptions = {
   readonly onEvent?: (rowOf: FoldedRow, event: Recorded) => void;
 };
 
-const nameOf = (table: string, key: string): string => `${table}\0${key}`;
-
 /** A fold that gets its events one by one. */
 export type RowFold = {
   readonly add: (event: Recorded) => void;
@@ -30,8 +28,9 @@ export type RowFold = {
 
 /** Starts to fold events into the rows in `options.rows`. Ignores all other rows, and events after `options.until`. */
 export const startFold = (projection: AnyProjection, { rows, until, onEvent }: FoldOptions): RowFold => {
-  const names = new Set(rows.map(({ table, key }) => nameOf(table.table.name, key)));
-  const store = openMemoryStore([projection], { only: (table, key) => names.has(nameOf(table, key)) });
+  const keys = new Map(projection.tables.map(({ name }) => [name, new Set<string>()]));
+  for (const { table, key } of rows) keys.get(table.table.name)!.add(key);
+  const store = openMemoryStore([projection], { only: (table, key) => keys.get(table)!.has(key) });
   const rowOf: FoldedRow = ({ table, key }) => store.rows(projection.name, table.table.name).get(key);
   const step = onEvent ? 1 : EVENTS_PER_STEP;
   let pending: Recorded[] = [];
@@ -81,7 +80,7 @@ export const differingColumns = ({ columns, docs, table }: CompiledTable, a: Sto
   const names = columns.map(([name]) => name);
   if (!b) return names;
   return [
-    ...names.filter((name) => textOf(a.row[name]) !== textOf(b.row[name])),
+    ...names.filter((name) => a.row[name] !== b.row[name] && textOf(a.row[name]) !== textOf(b.row[name])),
     ...docs.flatMap(({ name }, index) => (a.docs[index] === b.docs[index] ? [] : [name])),
     ...(table.stream && a.revision !== b.revision ? ['revision'] : []),
   ];

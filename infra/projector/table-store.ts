@@ -31,12 +31,21 @@ const mergeDocs = (docs: readonly string[]): Row => {
  * Builds a row by merging the fields of its documents with its columns. If names collide, columns take precedence over
  * documents, and earlier documents over later ones.
  */
-export const storedRowOf = ({ columns, docs }: CompiledTable, found: Row): StoredRow => {
-  const texts = docs.map(({ name }) => found[name] as string);
-  const row = mergeDocs(texts);
+export const storedRowOf = (table: CompiledTable, found: Row): StoredRow => {
+  const stored = comparedRowOf(table, found);
+  return { ...stored, row: withDocFields(stored) };
+};
+
+/** Builds a row without the fields of its documents: what a check compares, because it compares the documents as texts. */
+export const comparedRowOf = ({ columns, docs }: CompiledTable, found: Row): StoredRow => {
+  const row: Row = {};
   for (const [name] of columns) row[name] = found[name];
+  const texts = docs.map(({ name }) => found[name] as string);
   return { row, revision: found.revision as number | null, touched: found.touched as string, docs: texts };
 };
+
+/** Returns the columns of a row with the fields of its documents. */
+export const withDocFields = ({ row, docs }: StoredRow): Row => Object.assign(mergeDocs(docs), row);
 
 const columnsOf = ({ columns, docs }: CompiledTable) => [
   ...columns.map(([name, type]) => ({

@@ -211,7 +211,7 @@ const MAY_PRINT = [
   'infra/cli/api/shell-completion.ts',
   'infra/main-command.ts',
   'infra/cli/rebuild-projections.ts',
-  'infra/cli/verify-projections.ts',
+  'infra/cli/verify-progress.ts',
   'infra/run-cli.ts',
   'infra/ensure.mjs',
 ];
