@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { createAgent, createIntegration, startConsole } from '../fixtures/console-platform.ts';
-import { seedSession } from '../fixtures/console-sessions.ts';
+import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
+import { createRunner, seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
 import { importMemory } from '../two-tenants/seed-memory.ts';
 
@@ -145,6 +145,51 @@ test('the page of a deleted agent says what a restore brings back, and what neve
   assert.match(
     text,
     /can be restored with its settings[\s\S]+data-lost[^>]*>What never comes back: the deliveries[^<]+credentials of the tenant[\s\S]+data-form="restoreAgent"/,
+  );
+});
+
+test('the card "Now" says whether a runner is connected, what waits, how much of the budget is used, and what failed at last', async () => {
+  const failing = await createAgent(p, 'Failing');
+  const now = async (query = ''): Promise<string> => (await p.open(`${p.base}/agents/${failing}${query}`)).text.split('<h2>Now</h2>')[1]!;
+  const before = await now();
+  assert.match(before, /not connected[\s\S]+Connect one[\s\S]+0 waiting, 0 running[\s\S]+data-budget="none">\$0\.00 this hour, no limit/);
+  assert.not.match(before, /<dt>Error/);
+  const set = await p.send('PUT', `${p.tenant}/agents/${failing}/budget`, { body: { hourly_limit_usd: 0.5 } });
+  assert.is(set.status, 200, set.text);
+  const key = await createRunner(p, failing);
+  const reserved = await p.send('POST', `${p.tenant}/agents/${failing}/budget/reserve`, { key, body: { amount_usd: 0.5 } });
+  assert.is(reserved.status, 201, reserved.text);
+  const { id } = await deliver(p, await createIntegration(p, failing, 'annals/failing'), 'push', {});
+  const report = { attempt: 1, outcome: 'failed', code: 'HTTP_502', reason: 'The API answered <502>', seconds: 1 };
+  assert.is((await p.send('POST', `${p.tenant}/deliveries/${id}/attempts`, { key, body: report })).status, 204);
+  const { event_id } = p.eventsOf('WebhookAccepted').findLast((event) => event.id === id)!;
+  const at = new Date().toISOString();
+  const settled = {
+    delivery_id: id,
+    event_id,
+    at,
+    attempts: 1,
+    published_at: at,
+    reason: 'terminated',
+    capture: { epoch: 'e', sequence: 1 },
+  };
+  const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'acknowledgements' } as const, at, v: 1 };
+  await p.log.append(`acknowledgement-${p.tenant_id}.${failing}`, 'none', [
+    { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data: settled, meta },
+  ]);
+  await p.waitForProjections();
+  const after = await now();
+  assert.match(after, /data-budget="stopped"><meter [^>]*max="0\.5" value="0\.5"[^>]*aria-label="Budget: \$0\.50 of \$0\.50 this hour"/);
+  assert.match(after, /\$0\.50 of \$0\.50 this hour, stopped until \d\d:00/);
+  assert.match(
+    after,
+    new RegExp(`<dt>Error</dt>[\\s\\S]*/deliveries/${id}">The API answered &lt;502&gt;</a>[\\s\\S]*1 delivery given up in 24 h`),
+  );
+  const position = p.log.events.at(-1)!.position;
+  assert.not.match(
+    await now(`?as_of=${position.commit}:${position.prepare}`),
+    /data-budget|<dt>Error/,
+    'a page of the past has no present error',
   );
 });
 

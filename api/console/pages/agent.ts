@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { askNow, nowCard } from '../agent-now.ts';
 import { deletedAgent } from '../deleted-agent.ts';
 import { askHeld, heldCard } from '../held-groups.ts';
 import { openApprovals } from '../open-approvals.ts';
@@ -121,7 +122,7 @@ export const agentPage = page({
       tenant: ask(rows.readTenant, { tenant_id: path.tenant_id }),
       models: ask(rows.listAgentModels, path),
       catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
-      presence: ask(rows.getRunnerPresence, path),
+      ...askNow(visit),
       approvals: ask(rows.listApprovals, { ...path, status: 'open', limit: RECENT }),
       held: askHeld(visit, path.agent_id),
       deliveries: ask(rows.listTenantDeliveries, { ...path, limit: RECENT, preview: true }),
@@ -129,7 +130,7 @@ export const agentPage = page({
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
   trail: agentTrail(null),
-  view: ({ agent, may, tenant, models, catalogue, presence, approvals, held, deliveries }, visit) =>
+  view: ({ agent, may, tenant, models, catalogue, approvals, held, deliveries, ...now }, visit) =>
     agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
       const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
       const links = externalLinks(linksOf(tenant), { id: value.id, tenant_id: visit.params.tenant_id! });
@@ -143,6 +144,7 @@ export const agentPage = page({
           { class: 'detail' },
           div(
             { class: 'detail-main' },
+            nowCard(visit, now, onAgent),
             openApprovals(visit, approvals),
             heldCard(visit, held),
             card(
@@ -153,7 +155,6 @@ export const agentPage = page({
           ),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
-            card('Runner', panel(presence, presenceFacts)),
             card(
               'Models',
               panel(models, (found) => chainOf(found, catalogue, visit, onAgent)),

@@ -1,0 +1,95 @@
+import type { Rows } from '../areas.ts';
+import type { Answer, ReplyOf } from '../http/ask.ts';
+import { formLink } from './action.ts';
+import { agentParams } from './agent-frame.ts';
+import { badge } from './parts/badge.ts';
+import { budgetBar } from './parts/budget-bar.ts';
+import { counted, countText } from './parts/count-text.ts';
+import { card } from './parts/facts.ts';
+import { heldText } from './parts/held-text.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { ago } from './parts/time.ts';
+import type { MayOnAgent } from './permission.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { a, dd, div, dl, dt, span } = tags;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+type Presence = ReplyOf<Rows['getRunnerPresence']>;
+
+const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
+
+/** Starts the calls of the card with the present state of an agent. A page of the past makes none of them. */
+export const askNow = (visit: Visit) => {
+  const { ask, rows } = visit;
+  const path = agentParams(visit);
+  const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
+  return {
+    presence: ask(rows.getRunnerPresence, path),
+    hours: visit.asOf === null ? ask(rows.readBudgetUsage, { ...path, from: hour }) : Promise.resolve(null),
+    dead:
+      visit.asOf === null ? ask(rows.listTenantDeliveries, { ...path, outcome: 'dead', from: dayAgo(), limit: 1 }) : Promise.resolve(null),
+    ended: visit.asOf === null ? ask(rows.summarizeDeliveries, { ...path, from: dayAgo() }) : Promise.resolve(null),
+  };
+};
+
+type Calls = ReturnType<typeof askNow>;
+type Answers = { readonly [Name in keyof Calls]: Awaited<Calls[Name]> };
+
+const line = (name: string, value: Child, action: Child = null): Child =>
+  div(null, dt(null, name), dd(null, div(null, value), action === null ? null : div({ class: 'now-action' }, action)));
+
+const runnerText = ({ connected_since, last_seen_at }: Presence): Child =>
+  connected_since
+    ? span(null, badge('connected'), ' since ', ago(connected_since))
+    : span(null, badge('inactive', 'not connected'), ', last seen ', ago(last_seen_at));
+
+const queueText = ({ waiting, running, oldest_waiting_at, held }: Presence): Child =>
+  span(
+    null,
+    `${countText(waiting)} waiting, ${countText(running)} running`,
+    oldest_waiting_at ? [', oldest ', ago(oldest_waiting_at)] : null,
+    held ? [', ', badge('held'), ' ', heldText(held)] : null,
+  );
+
+/** Renders the last delivery of the last 24 hours that was given up, and how many there were. */
+const errorLine = ({ dead, ended }: Answers, at: (rest: string) => string, agent_id: string): Child => {
+  const last = dead?.ok ? dead.value[0] : undefined;
+  if (!last) return null;
+  const count = ended?.ok ? ended.value.outcomes.dead : 1;
+  const all = new URLSearchParams({ outcome: 'dead', agent_id, from: dayAgo() });
+  const words = last.last_failure?.reason ?? 'A delivery was given up, and the runner has not reported why';
+  return line(
+    'Error',
+    span(null, a({ href: at(`/deliveries/${last.id}`) }, words), ', ', ago(last.received_at)),
+    a({ href: `${at('/deliveries')}?${all}` }, `${counted(count, 'delivery')} given up in 24 h`),
+  );
+};
+
+const orProblem = <T>(answer: Answer<T>, show: (value: T) => Child): Child =>
+  answer.ok ? show(answer.value) : span({ class: 'quiet' }, answer.problem.detail);
+
+/** Renders the present state of an agent: its runner, queue, budget, and what it has failed at last. */
+export const nowCard = (visit: Visit, answers: Answers, onAgent: MayOnAgent) => {
+  const path = agentParams(visit);
+  const at = (rest: string) => tenantPath(path.tenant_id, rest);
+  const { presence, hours } = answers;
+  const hour = hours?.ok ? hours.value.at(-1) : undefined;
+  const change = formLink(visit, visit.rows.changeAgentBudget, path, 'Change', { onAgent, returnTo: visit.path, look: 'small' });
+  return card(
+    'Now',
+    dl(
+      { class: 'now' },
+      line(
+        'Runner',
+        orProblem(presence, runnerText),
+        presence.ok && !presence.value.connected_since ? a({ href: `${visit.path}/runner` }, 'Connect one') : null,
+      ),
+      line('Queue', orProblem(presence, queueText), a({ href: at(`/deliveries?agent_id=${path.agent_id}`) }, 'Deliveries')),
+      hour ? line('Budget', budgetBar(hour), change) : null,
+      errorLine(answers, at, path.agent_id),
+    ),
+  );
+};

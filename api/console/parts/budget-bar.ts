@@ -1,0 +1,36 @@
+import type { Rows } from '../../areas.ts';
+import type { ReplyOf } from '../../http/ask.ts';
+import { counted } from './count-text.ts';
+import { usd } from './money.ts';
+import { element, tags } from './tags.ts';
+import { zoned } from './time.ts';
+
+const { div, span } = tags;
+
+type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
+
+const HOUR_MS = 3_600_000;
+/** From which share of its limit a budget is nearly used up. */
+const NEAR = 0.8;
+
+/** Renders how much of its hourly budget an agent has used in an hour, and until when it is stopped. */
+export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, left_usd, refused, refused_sessions }: Hour) => {
+  const used = open_usd + settled_usd + sessions_usd;
+  if (left_usd === null) return span({ 'data-budget': 'none' } as never, `${usd(used)} this hour, no limit`);
+  const limit = used + left_usd;
+  const state = left_usd <= 0 ? 'stopped' : used >= limit * NEAR ? 'near' : 'ok';
+  const text = `${usd(used)} of ${usd(limit)} this hour`;
+  const attributes = {
+    min: '0',
+    max: String(Math.max(limit, 0.000001)),
+    value: String(used),
+    low: String(limit * NEAR),
+    high: String(limit),
+  };
+  return div(
+    { class: 'budget-bar', 'data-budget': state } as never,
+    element('meter', { ...attributes, optimum: '0', 'aria-label': `Budget: ${text}` }),
+    span(null, text, state === 'stopped' ? [', stopped until ', zoned(new Date(Date.parse(hour) + HOUR_MS).toISOString(), 'clock')] : null),
+    refused + refused_sessions > 0 ? span({ class: 'quiet' }, `${counted(refused + refused_sessions, 'request')} refused`) : null,
+  );
+};
