@@ -148,7 +148,7 @@ test('the page of a deleted agent says what a restore brings back, and what neve
   );
 });
 
-test('the card "Now" says whether a runner is connected, what waits, how much of the budget is used, and what failed at last', async () => {
+test('the card "Now" of an agent says what its runner, its queue and its budget do, and what failed last', async () => {
   const failing = await createAgent(p, 'Failing');
   const now = async (query = ''): Promise<string> => (await p.open(`${p.base}/agents/${failing}${query}`)).text.split('<h2>Now</h2>')[1]!;
   const before = await now();

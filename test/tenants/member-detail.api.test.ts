@@ -61,7 +61,7 @@ test('at an earlier time, a member has the access of that time', async () => {
 const about = async (id: string): Promise<string[]> =>
   ((await p.send('GET', `${p.tenant}/audit-logs?about=${id}`)).body as Entry[]).map(({ action }) => action);
 
-test('the audit log finds what concerns a person, whatever stream it is in, and what concerns an agent or another resource', async () => {
+test('the audit log finds what concerns a person, an agent or another resource, whatever stream it is in', async () => {
   assert.equal(await about(daniel.user_id), ['agent.access_granted', 'agent.role_assigned', 'api_key.created', 'member.added']);
   assert.ok((await about(desk)).includes('agent.role_assigned'));
   assert.equal(await about('nothing'), []);
