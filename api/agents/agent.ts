@@ -25,6 +25,7 @@ const query = listQuery(
     is_active: Flag.optional().meta({ description: 'Only active, or only inactive agents' }),
     kind: z.enum(Agent.AGENT_KINDS).optional().meta({ description: 'Only agents of this kind' }),
     favorite: Flag.optional().meta({ description: 'Only favorites of the caller, or only other agents' }),
+    deleted: Flag.optional().meta({ description: 'Only deleted agents. Default: only agents that are not deleted' }),
   },
   AGENT_SORTS,
 );
@@ -78,9 +79,9 @@ export const agentOperations = {
     query,
     reply: z.array(AgentListRead),
     projection: agents.name,
-    run: async (ctx, { q, is_active, kind, favorite, as_of: _, ...window }) => {
+    run: async (ctx, { q, is_active, kind, favorite, deleted, as_of: _, ...window }) => {
       const visibility = await agentVisibility(ctx);
-      const filter = { q, is_active, kind, favorite };
+      const filter = { q, is_active, kind, favorite, deleted };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, sort: window.sort }))
           throw invalid('/query/as_of', 'cannot be combined with filters or sorting', 'not_with_filters');

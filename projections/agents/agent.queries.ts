@@ -1,5 +1,7 @@
+import type { Kysely } from 'kysely';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
+import type { Database } from '../database.ts';
 import { containsPattern, defineList, defineQuery } from '../query.ts';
 import { DOC_SEPARATOR, type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -26,6 +28,8 @@ export type AgentFilter = {
   readonly kind?: string | undefined;
   /** If true, only favorites are listed; if false, only the other agents. */
   readonly favorite?: boolean | undefined;
+  /** If true, only deleted agents are listed. */
+  readonly deleted?: boolean | undefined;
   /** If given, only the agents with these ids are listed. This cannot be combined with `favorite`. */
   readonly ids?: readonly string[] | undefined;
 };
@@ -39,7 +43,7 @@ export type Favorites = Readonly<Record<string, string>>;
  */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
-type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite' | 'ids'> & {
+type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite' | 'ids' | 'deleted'> & {
   readonly tenant_id: string;
   readonly pattern: string | undefined;
   /** The agents that this user may see. If absent, all agents of the tenant. */
@@ -51,29 +55,34 @@ type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite' | 'ids'> & {
   readonly except?: readonly string[] | undefined;
 };
 
-const agentList = defineList(
-  { table, doc: 'list_doc' },
-  (db, { tenant_id, user_id, roles, since, is_active, kind, pattern, only, except }: AgentListArgs) =>
-    db
-      .selectFrom('agents.agents as agent')
-      .where('agent.tenant_id', '=', tenant_id)
-      .$if(user_id !== undefined, (query) =>
-        query.where('agent.is_admin_only', '=', false).where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('agents.agent_access as access')
-              .whereRef('access.tenant_id', '=', 'agent.tenant_id')
-              .whereRef('access.agent_id', '=', 'agent.id')
-              .where('access.user_id', '=', user_id!)
-              .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles!))))
-              .where('access.given', '>', since!),
-          ),
+const selectAgents = (db: Kysely<Database>, args: AgentListArgs) => {
+  const { tenant_id, user_id, roles, since, is_active, kind, pattern, only, except } = args;
+  return db
+    .selectFrom('agents.agents as agent')
+    .where('agent.tenant_id', '=', tenant_id)
+    .$if(user_id !== undefined, (query) =>
+      query.where('agent.is_admin_only', '=', false).where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('agents.agent_access as access')
+            .whereRef('access.tenant_id', '=', 'agent.tenant_id')
+            .whereRef('access.agent_id', '=', 'agent.id')
+            .where('access.user_id', '=', user_id!)
+            .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles!))))
+            .where('access.given', '>', since!),
         ),
-      )
-      .$if(is_active !== undefined, (query) => query.where('agent.is_active', '=', is_active!))
-      .$if(kind !== undefined, (query) => query.where('agent.kind', '=', kind!))
-      .$if(pattern !== undefined, (query) => query.where('agent.search', 'ilike', pattern!))
-      .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb('agent.id', '=', fn.any(val(only!)))))
-      .$if(except !== undefined, (query) => query.where(({ eb, fn, val, not }) => not(eb('agent.id', '=', fn.any(val(except!)))))),
+      ),
+    )
+    .$if(is_active !== undefined, (query) => query.where('agent.is_active', '=', is_active!))
+    .$if(kind !== undefined, (query) => query.where('agent.kind', '=', kind!))
+    .$if(pattern !== undefined, (query) => query.where('agent.search', 'ilike', pattern!))
+    .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb('agent.id', '=', fn.any(val(only!)))))
+    .$if(except !== undefined, (query) => query.where(({ eb, fn, val, not }) => not(eb('agent.id', '=', fn.any(val(except!))))));
+};
+
+const agentList = defineList({ table, doc: 'list_doc' }, selectAgents);
+
+const deletedAgentList = defineList({ table, doc: 'list_doc', includesDeleted: true }, (db, args: AgentListArgs) =>
+  selectAgents(db, args).where('agent.deleted', '=', true),
 );
 
 /**
@@ -110,14 +119,14 @@ type VisibleAgents = { readonly visibility: AgentVisibility; readonly favorites?
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
-  { visibility, favorites = NO_FAVORITES, q, favorite, ids, ...filter }: AgentFilter & VisibleAgents,
+  { visibility, favorites = NO_FAVORITES, q, favorite, ids, deleted, ...filter }: AgentFilter & VisibleAgents,
   window: PageWindow,
 ): Promise<Page> => {
   const { all, ...visible } = visibility;
   const marked = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
   const among = favorite === undefined ? (ids ? { only: ids } : {}) : favorite ? { only: marked } : { except: marked };
   const pattern = q === undefined ? q : containsPattern(q);
-  const page = reads.page(agentList, { tenant_id, ...visible, ...filter, ...among, pattern }, window);
+  const page = reads.page(deleted ? deletedAgentList : agentList, { tenant_id, ...visible, ...filter, ...among, pattern }, window);
   return Object.keys(favorites).length === 0 ? page : page.then((found) => withFavorites(found, favorites));
 };
 

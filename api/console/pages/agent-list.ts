@@ -25,7 +25,7 @@ type Agent = ReplyOf<Rows['listAgents']>[number];
 type Presence = ReplyOf<Rows['listRunners']>[number];
 type Held = ReplyOf<Rows['listHeldDeliveries']>;
 
-const PASSED = ['q', 'is_active', 'kind', 'favorite', 'cursor'] as const;
+const PASSED = ['q', 'is_active', 'kind', 'favorite', 'deleted', 'cursor'] as const;
 
 const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
   Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
@@ -114,13 +114,14 @@ const COLUMNS: readonly Column[] = [
 
 const activity = (visit: Visit) => {
   const linkTo = (changes: Record<string, string | null>) =>
-    withQuery(visit, { is_active: null, favorite: null, cursor: null, ...changes });
-  const current = visit.query.get('favorite') === 'true' ? 'favorite' : visit.query.get('is_active');
+    withQuery(visit, { is_active: null, favorite: null, deleted: null, cursor: null, ...changes });
+  const current = ['favorite', 'deleted'].find((name) => visit.query.get(name) === 'true') ?? visit.query.get('is_active');
   return filterTabs('Filter by state', current, [
     { value: null, label: 'All', href: linkTo({}) },
     { value: 'true', label: badge('active'), href: linkTo({ is_active: 'true' }) },
     { value: 'false', label: badge('inactive'), href: linkTo({ is_active: 'false' }) },
     { value: 'favorite', label: span({ class: 'badge calm' }, icon('star'), 'favorites'), href: linkTo({ favorite: 'true' }) },
+    { value: 'deleted', label: span({ class: 'badge calm' }, icon('trash-2'), 'deleted'), href: linkTo({ deleted: 'true' }) },
   ]);
 };
 
