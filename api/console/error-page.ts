@@ -1,6 +1,6 @@
 import type { Problem } from '../http/ask.ts';
 import type { Framed } from './frame.ts';
-import { entryAt, navigationOf } from './navigation.ts';
+import { entriesOf, entryAt } from './navigation.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { heading } from './parts/heading.ts';
 import type { IconName } from './parts/icon.ts';
@@ -24,9 +24,8 @@ const requestLine = ({ requestId }: Pick<Visit, 'requestId'>): Child =>
 
 /** Returns the link to the list to which a page belongs; null if it is not known, or if it is this page. */
 const listLink = (visit: Visit): Child => {
-  const { tenant, platform } = navigationOf(visit);
   const label = entryAt(visit);
-  const entry = [...tenant, ...platform].find((each) => each.label === label);
+  const entry = entriesOf(visit).find((each) => each.label === label);
   return entry && entry.path !== visit.path ? button(entry.path, `To ${entry.label}`) : null;
 };
 

@@ -11,7 +11,7 @@ import { type Child, htmlOf, tags } from './parts/tags.ts';
 import { formatIn } from './parts/time.ts';
 import { shortcutButtons } from './shortcuts.ts';
 import { staleStrip } from './stale-strip.ts';
-import { type MyTenant, THEMES, tenantPath, type Visit } from './visit.ts';
+import { type MyTenant, platformPath, THEMES, tenantPath, type Visit } from './visit.ts';
 import { unknownZoneNote, zoneButton } from './zone.ts';
 
 const {
@@ -88,7 +88,7 @@ export const brand = () => a({ href: '/console', class: 'brand' }, icon('git-com
 
 const initials = (name: string): string => [...name.trim()].slice(0, 1).join('').toUpperCase();
 
-const tenantSwitcher = ({ me, params, breakGlass }: Visit) => {
+const tenantSwitcher = ({ me, params, breakGlass, may }: Visit) => {
   const tenants: readonly MyTenant[] = me?.tenants ?? [];
   const current = params.tenant_id;
   const shown = tenants.find(({ id }) => id === current) ?? breakGlass;
@@ -110,6 +110,16 @@ const tenantSwitcher = ({ me, params, breakGlass }: Visit) => {
           ),
         ),
       ),
+      may('platform')
+        ? li(
+            null,
+            a(
+              { href: platformPath(), 'aria-current': current === undefined ? 'true' : null },
+              span({ class: 'avatar', 'aria-hidden': 'true' }, icon('activity')),
+              span(null, 'Platform'),
+            ),
+          )
+        : null,
     ),
   );
 };
@@ -121,6 +131,11 @@ const navList = (entries: readonly NavEntry[], current: string) =>
       li(null, a({ href: path, 'aria-current': label === current ? 'page' : null, 'data-hotkey': hotkey }, icon(name), span(null, label))),
     ),
   );
+
+const navGroup = (title: string, entries: readonly NavEntry[], current: string): Child => {
+  if (entries.length === 0) return null;
+  return [title === '' ? null : div({ class: 'nav-title' }, title), navList(entries, current)];
+};
 
 const THEME_ICONS = { system: 'sun-moon', light: 'sun', dark: 'moon' } as const;
 
@@ -175,9 +190,9 @@ const sidebar = (visit: Visit, current: string) => {
     tenantSwitcher(visit),
     nav(
       { 'aria-label': 'Main' },
-      navList(entries.tenant, current),
-      entries.platform.length > 0 ? div({ class: 'nav-title' }, 'Platform') : null,
-      entries.platform.length > 0 ? navList(entries.platform, current) : null,
+      visit.params.tenant_id === undefined
+        ? navList(entries.platform, current)
+        : entries.groups.map(({ title, entries: pages }) => navGroup(title, pages, current)),
     ),
     visitor(visit),
   );

@@ -1,23 +1,32 @@
 import type { NavEntry } from './page.ts';
 import { platformPath, tenantPath, type Visit } from './visit.ts';
 
-const TENANT_PAGES: readonly NavEntry[] = [
-  { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
-  { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
-  { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
-  { label: 'Credentials', icon: 'link', path: '/credentials', permit: 'tenant:credentials:write', hotkey: 'g v' },
-  { label: 'Guardrails', icon: 'shield-alert', path: '/guardrails', permit: 'tenant:integrations:read', hotkey: 'g r' },
-  { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
-  { label: 'Schedules', icon: 'calendar-clock', path: '/schedules', permit: 'tenant:read', hotkey: 'g t' },
-  { label: 'Costs', icon: 'gauge', path: '/costs', permit: 'tenant:billing:read', hotkey: 'g c' },
-  { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
-  { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read', hotkey: 'g x' },
-  { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read', hotkey: 'g m' },
-  { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
-  { label: 'Events', icon: 'list-tree', path: '/events', permit: 'tenant:audit:read', hotkey: 'g e' },
-  { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g f' },
-  { label: 'API keys', icon: 'key-round', path: '/api-keys', permit: 'tenant:keys:write', hotkey: 'g k' },
-];
+/** Groups of pages, in the order of the navigation. The first has no title. */
+const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
+  '': [
+    { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
+    { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g f' },
+  ],
+  Work: [
+    { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
+    { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
+    { label: 'Schedules', icon: 'calendar-clock', path: '/schedules', permit: 'tenant:read', hotkey: 'g t' },
+  ],
+  Agents: [
+    { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
+    { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
+    { label: 'Guardrails', icon: 'shield-alert', path: '/guardrails', permit: 'tenant:integrations:read', hotkey: 'g r' },
+    { label: 'Credentials', icon: 'link', path: '/credentials', permit: 'tenant:credentials:write', hotkey: 'g v' },
+  ],
+  Money: [{ label: 'Costs', icon: 'gauge', path: '/costs', permit: 'tenant:billing:read', hotkey: 'g c' }],
+  Trust: [
+    { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read', hotkey: 'g m' },
+    { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read', hotkey: 'g x' },
+    { label: 'API keys', icon: 'key-round', path: '/api-keys', permit: 'tenant:keys:write', hotkey: 'g k' },
+    { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
+    { label: 'Events', icon: 'list-tree', path: '/events', permit: 'tenant:audit:read', hotkey: 'g e' },
+  ],
+};
 
 const PLATFORM_PAGES: readonly NavEntry[] = [
   { label: 'Health', icon: 'activity', path: platformPath(), permit: 'platform', hotkey: 'g h' },
@@ -54,7 +63,8 @@ const OTHER_PAGES_ANYWHERE: readonly FoundPage[] = [
 
 /** The pages that a visitor may open: those in the navigation, and others. */
 export type Navigation = {
-  readonly tenant: readonly NavEntry[];
+  /** The pages of the tenant. */
+  readonly groups: readonly { readonly title: string; readonly entries: readonly NavEntry[] }[];
   readonly platform: readonly NavEntry[];
   readonly others: readonly FoundPage[];
 };
@@ -66,15 +76,20 @@ export const navigationOf = (visit: Visit): Navigation => {
     tenant_id === undefined ? [] : entries.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));
   const allowed = <Entry extends FoundPage>(entries: readonly Entry[]) => entries.filter(({ permit }) => visit.may(permit));
   return {
-    tenant: allowed(inTenant(TENANT_PAGES)),
+    groups: Object.entries(TENANT_PAGES).map(([title, entries]) => ({ title, entries: allowed(inTenant(entries)) })),
     platform: allowed(PLATFORM_PAGES),
     others: allowed([...inTenant(OTHER_PAGES), ...OTHER_PAGES_ANYWHERE]),
   };
 };
 
+/** Returns the pages of the navigation, those of the tenant first. */
+export const entriesOf = (visit: Visit): readonly NavEntry[] => {
+  const { groups, platform } = navigationOf(visit);
+  return [...groups.flatMap(({ entries }) => entries), ...platform];
+};
+
 /** Returns the label of the navigation entry to which a page belongs, as far as its path shows this. */
 export const entryAt = (visit: Visit): string => {
-  const { tenant, platform } = navigationOf({ ...visit, may: () => true });
-  const above = [...tenant, ...platform].filter(({ path }) => visit.path === path || visit.path.startsWith(`${path}/`));
+  const above = entriesOf({ ...visit, may: () => true }).filter(({ path }) => visit.path === path || visit.path.startsWith(`${path}/`));
   return above.toSorted((one, other) => other.path.length - one.path.length)[0]?.label ?? '';
 };

@@ -41,7 +41,7 @@ browserTest('`?` lists exactly the keys that the page offers; Escape closes the 
       `[...document.querySelectorAll('[data-hotkey]')].filter((one) => !one.hidden).map((one) => one.dataset.hotkey)`,
     )) as string[];
     assert.equal(new Set(keys), new Set([...named, 'j', 'k', 'Enter', 'Ctrl K']));
-    for (const key of ['/', '[', '.', '?', 'g d', 'g a', 'g p', 'g x']) assert.ok(keys.includes(key), key);
+    for (const key of ['/', '[', '.', '?', 'g d', 'g a', 'g x']) assert.ok(keys.includes(key), key);
     await page.keyboard.press('Escape');
     assert.is(await page.locator('dialog.keys').count(), 0);
   });
@@ -53,7 +53,7 @@ browserTest('each navigation entry has its own keys, and they open its page', as
     const entries = (await page.evaluate(
       `[...document.querySelectorAll('.sidebar nav a')].map((one) => [one.dataset.hotkey ?? '', one.getAttribute('href')])`,
     )) as [string, string][];
-    assert.ok(entries.length > 15);
+    assert.ok(entries.length >= 15);
     assert.is(new Set(entries.map(([keys]) => keys)).size, entries.length);
     for (const [keys, path] of entries.filter((_, index) => index % 4 === 1)) {
       assert.match(keys, /^g [a-z]$/);

@@ -20,20 +20,20 @@ export const AGENT_GUARDS: readonly Mutant[] = [
   mutant(
     'agents: roles of other users make them visible',
     'projections/agents/agent.queries.ts',
-    "              .where('access.user_id', '=', user_id!)\n",
+    "            .where('access.user_id', '=', user_id!)\n",
     '',
   ),
   mutant(
     'agents: roles from before a member left make them visible',
     'projections/agents/agent.queries.ts',
-    "\n              .where('access.given', '>', since!)",
+    "\n            .where('access.given', '>', since!)",
     '',
   ),
   mutantSeenBy(
     'tenants/member.api.test.ts',
     'agents: a role without the permission View makes them visible',
     'projections/agents/agent.queries.ts',
-    "              .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles!))))\n",
+    "            .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles!))))\n",
     '',
   ),
   mutant(

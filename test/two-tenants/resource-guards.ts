@@ -47,7 +47,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "agents: the list shows every tenant's",
     'projections/agents/agent.queries.ts',
-    ".where('agent.tenant_id', '=', tenant_id)\n      .$if(",
+    ".where('agent.tenant_id', '=', tenant_id)\n    .$if(",
     '.$if(',
   ),
   mutant(

@@ -2,7 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
 import { findGuides } from '../guides.ts';
-import { navigationOf } from '../navigation.ts';
+import { entriesOf, navigationOf } from '../navigation.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { searchField } from '../parts/filters.ts';
@@ -79,8 +79,7 @@ const resourceOf = ({ type, id }: Item): Pick<Hit, 'resource'> =>
 const queryOf = ({ query }: Visit): string => (query.get('q') ?? '').trim().slice(0, 255);
 
 const pageHits = (visit: Visit, query: string): Hit[] => {
-  const { tenant, platform, others } = navigationOf(visit);
-  return [...tenant, ...platform, ...others]
+  return [...entriesOf(visit), ...navigationOf(visit).others]
     .filter(({ label }) => containsWords(label, query))
     .map(({ label, path, icon: name }) => ({ href: path, label, kind: 'page', icon: name }));
 };
