@@ -8,7 +8,7 @@ import { localTimeOf } from './parts/local-time.ts';
 import { type MarkdownRules, renderMarkdown } from './parts/markdown.ts';
 import { cents } from './parts/money.ts';
 import { shortId } from './parts/short-id.ts';
-import { type Child, type Node, tags } from './parts/tags.ts';
+import { type Child, lengthOf, type Node, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
 import type { Visit } from './visit.ts';
 
@@ -36,7 +36,13 @@ const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Messa
   );
 };
 
-export type Shown = { readonly visit: Visit; readonly models: Models; readonly mayAct: boolean; readonly mayRead: boolean };
+export type Shown = {
+  readonly visit: Visit;
+  readonly models: Models;
+  readonly mayAct: boolean;
+  readonly mayRead: boolean;
+  readonly markdown: MarkdownBudget;
+};
 
 /** Returns the name of the person who wrote a message, if it is known; otherwise, the kind of the writer. */
 const writerOf = ({ role, created_by_name, created_by_email }: Message): string => created_by_name ?? created_by_email ?? ROLES[role][0];
@@ -55,9 +61,14 @@ const statusOf = ({ runner_status }: Message): Child => {
   return runner_status === 'seen' ? span({ class: 'quiet', 'data-runner-status': runner_status }, 'seen by the agent') : null;
 };
 
-/** Texts in Markdown have at most this many bytes. Longer ones are shown as they are. */
-const MAX_MARKDOWN = 32 * 1024;
-const MAX_RENDERED = 500;
+/** Longer texts are shown as they are, and so are those after the first ones of a page that are this long together. */
+const MAX_MARKDOWN = 8 * 1024;
+const MAX_MARKDOWN_OF_PAGE = 64 * 1024;
+/** Texts that take more time than usual count for more. */
+const CHARACTERS_PER_MS = 1024;
+/** For all messages of a process, in characters of HTML. Texts that are erased are forgotten after this time. */
+const MAX_RENDERED = 4 * 1024 * 1024;
+const RENDERED_TTL_MS = 10 * 60_000;
 
 /** Other places than web pages and addresses are not linked to. Pictures are links, so that nothing is fetched unasked. */
 const RULES: MarkdownRules = {
@@ -67,24 +78,50 @@ const RULES: MarkdownRules = {
   topHeading: 3,
 };
 
-/** The rendered texts of messages, by their ids. A text never changes. */
-const rendered = new Map<string, Node>();
+type Rendered = { readonly node: Node; readonly length: number; readonly until: number };
 
-const markdownOf = (id: string, content: string): Node => {
+/** The rendered texts of messages, by their ids, the oldest first. A text never changes. */
+const rendered = new Map<string, Rendered>();
+let renderedLength = 0;
+
+const forget = (id: string, { length }: Rendered): void => {
+  rendered.delete(id);
+  renderedLength -= length;
+};
+
+const remember = (id: string, node: Node): void => {
+  const now = Date.now();
+  const entry = { node, length: lengthOf(node), until: now + RENDERED_TTL_MS };
+  rendered.set(id, entry);
+  renderedLength += entry.length;
+  for (const [oldest, old] of rendered) {
+    if (renderedLength <= MAX_RENDERED && old.until > now) break;
+    forget(oldest, old);
+  }
+};
+
+/** How many characters of Markdown may still be rendered for a page. */
+export type MarkdownBudget = { left: number };
+export const markdownBudget = (): MarkdownBudget => ({ left: MAX_MARKDOWN_OF_PAGE });
+
+/** Returns null if the text is too long, or the budget is used up. */
+const markdownOf = (id: string, content: string, budget: MarkdownBudget): Node | null => {
   const known = rendered.get(id);
-  if (known) return known;
+  if (known && known.until > Date.now()) return known.node;
+  if (known) forget(id, known);
+  if (content.length > Math.min(MAX_MARKDOWN, budget.left)) return null;
+  const startedAt = performance.now();
   const node = div({ class: 'message-text markdown' }, ...renderMarkdown(content, RULES));
-  if (rendered.size >= MAX_RENDERED) rendered.delete(rendered.keys().next().value!);
-  rendered.set(id, node);
+  budget.left -= Math.max(content.length, (performance.now() - startedAt) * CHARACTERS_PER_MS);
+  remember(id, node);
   return node;
 };
 
 /** Agents write Markdown. What people and tools write is shown as it is. */
-const textOf = ({ id, role, content }: Message): Child => {
+const textOf = ({ id, role, content }: Message, budget: MarkdownBudget): Child => {
   if (content === null) return p({ class: 'quiet' }, 'The text can no longer be decrypted.');
   if (content === '') return null;
-  const isMarkdown = role === 'assistant' && content.length <= MAX_MARKDOWN;
-  return isMarkdown ? markdownOf(id, content) : pre({ class: 'message-text' }, content);
+  return (role === 'assistant' && markdownOf(id, content, budget)) || pre({ class: 'message-text' }, content);
 };
 
 const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
@@ -112,7 +149,7 @@ export const messageOf = (message: Message, before: Message | undefined, detail:
       statusOf(message),
       span({ class: 'quiet' }, ago(message.created_at)),
     ),
-    textOf(message),
+    textOf(message, shown.markdown),
     message.approval ? approvalView(visit, message.approval, shown.mayAct) : null,
     filesOf(message, detail, shown),
     useOf(message, models),

@@ -64,6 +64,15 @@ test('what the agent writes is shown as Markdown in which nothing acts, and what
   assert.is(text.split('class="message-day').length - 1, 1, 'one day is named once');
 });
 
+test('of many hostile texts, a page renders only some as Markdown, so that it is shown soon', async () => {
+  const id = await start();
+  const content = '\n- a'.repeat(2_000);
+  for (let n = 0; n < 40; n++)
+    await p.send('POST', `${p.tenant}/sessions/${id}/messages`, { key: runner, body: { role: 'assistant', content } });
+  const rendered = (await open(`${p.base}/sessions/${id}`)).split('class="message-text markdown"').length - 1;
+  assert.ok(rendered > 0 && rendered <= 8, `${rendered} texts`);
+});
+
 test('a file that is added on the page of a session is named by the next message; others cannot add one', async () => {
   const id = await start();
   const upload = (headers: Record<string, string>, path = `${p.base}/sessions/${id}/files`) =>

@@ -4,7 +4,7 @@ import { actionButton } from '../action.ts';
 import { mayOf } from '../agent-frame.ts';
 import { type Draft, draftView, mayReadDraft } from '../chat-draft.ts';
 import { composeForms, mayAct } from '../chat-forms.ts';
-import { fileLink, firstDay, type Models, messageOf, type Shown } from '../chat-message.ts';
+import { fileLink, firstDay, type Models, markdownBudget, messageOf, type Shown } from '../chat-message.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -185,7 +185,10 @@ export const sessionPage = page({
     const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
     const { delivery_id } = value.session;
     const links = externalLinks(linksOf(tenant), { id, delivery_id, tenant_id: visit.params.tenant_id! });
-    const shown: Shown = { visit, models: names, mayAct: mayAct(visit, onAgent), mayRead: onAgent('agent:chat:read') };
+    const shown: Shown = {
+      ...{ visit, models: names, mayAct: mayAct(visit, onAgent), mayRead: onAgent('agent:chat:read') },
+      markdown: markdownBudget(),
+    };
     const isSteered = shown.mayAct && OPEN.includes(status);
     return [
       div(

@@ -62,6 +62,13 @@ export const timeText = (format: string, at: string): TimeText => {
 export const htmlOf = (node: Node, assets: string, formatTime = (_format: string, at: string): string => at): string =>
   node[HTML].replaceAll(ASSETS, escaped(assets)).replace(TIME, (_, format: string, at: string) => escaped(formatTime(format, at)));
 
+/** Returns the length of the HTML of a node. Afterwards, the HTML is one piece in memory, and takes only this much. */
+export const lengthOf = (node: Node): number => {
+  // A text that was put together from parts keeps them all until a character of it is read.
+  node[HTML].charCodeAt(0);
+  return node[HTML].length;
+};
+
 const VOID = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'track', 'wbr']);
 const NAME = /^[a-z][a-z0-9:-]*$/i;
 const names = new Map<string, string>();
