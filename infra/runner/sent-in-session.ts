@@ -15,6 +15,7 @@ const SentMessage = z.object({
   attachment_ids: z.array(z.string()),
   event_id: z.uuid().nullish(),
   previous_event_id: z.uuid().nullish(),
+  runner_status: z.string().nullish(),
 });
 export const LastMessages = z.object({
   stopped_position: z.string().nullish(),
@@ -25,7 +26,7 @@ type LastMessages = z.output<typeof LastMessages>;
 
 /**
  * `stoppedAt` is the position of the last event with which a person has stopped the session; null if there is none.
- * `messages` are the events of the last messages of persons, some of which may still be at the broker.
+ * `messages` are the events of the last messages of persons, which may still be at the broker.
  */
 export type SentInSession = { readonly stoppedAt: string | null; readonly messages: readonly CloudEvent[] };
 
@@ -34,10 +35,11 @@ type Agent = Pick<CloudEvent, 'tenant' | 'agent'>;
 const eventOf = (
   { tenant, agent }: Agent,
   session: string,
-  { event_id, previous_event_id, created_by_id, attachment_ids, ...message }: LastMessages['messages'][number],
+  { event_id, previous_event_id, created_by_id, attachment_ids, runner_status, ...message }: LastMessages['messages'][number],
   attachments: LastMessages['attachments'],
 ): CloudEvent | null => {
-  if (!event_id) return null;
+  // A settled message is not at the broker any more: a runner has processed it, or it was given up.
+  if (!event_id || (runner_status ?? 'waiting') !== 'waiting') return null;
   const named = attachments.filter(({ id }) => attachment_ids.includes(id));
   const files = named.map(({ id, ...file }) => ({ ...file, attachment_id: id }));
   return {
