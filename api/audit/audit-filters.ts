@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as User from '../../domain/identity/user.ts';
+import { invalid } from '../../domain/refusal.ts';
 import type { AuditFilter } from '../../projections/audit/audit-log.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { TimeRange } from '../http/paging.ts';
@@ -27,10 +28,16 @@ export const TenantAuditFilters = {
 
 type TenantFilter = Omit<AuditFilter, 'about_user'> & { readonly about?: string | undefined };
 
-/** Replaces the filter `about` by the one for the kind of resource with this id. */
+/**
+ * Replaces the filter `about` by the one for the kind of resource with this id.
+ * @throws Refusal invalid if another filter names a resource of the same kind
+ */
 export const withSubject = async (ctx: Pick<Ctx, 'load'>, { about, ...filter }: TenantFilter): Promise<AuditFilter> => {
   if (about === undefined) return filter;
   const [user, agent] = await Promise.all([ctx.load(User, about), ctx.load(Agent, about)]);
   if (user.revision >= 0) return { ...filter, about_user: about };
-  return agent.revision >= 0 ? { agent_id: about, ...filter } : { resource_id: about, ...filter };
+  const name = agent.revision >= 0 ? 'agent_id' : 'resource_id';
+  if (filter[name] !== undefined && filter[name] !== about)
+    throw invalid('/query/about', `cannot be combined with another ${name}`, 'not_with_filters');
+  return { ...filter, [name]: about };
 };

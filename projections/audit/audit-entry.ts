@@ -78,8 +78,12 @@ const agentOf = (event: Recorded, meta: Row): string | null => {
 /** The fields of events with the id of a user whom the event concerns. */
 const USER_FIELDS = ['user_id', 'new_owner_id', 'owner_id'];
 
-/** Returns the user whom an event concerns, besides its actor; null if it concerns none. */
-const userAbout = (meta: Row): unknown => USER_FIELDS.map((name) => meta[name]).find((id) => typeof id === 'string') ?? null;
+/** Returns the users whom an event concerns, besides its actor: at most the two that the columns have room for. */
+const usersAbout = ({ category, id }: Recorded, meta: Row): Row => {
+  const [before] = Array.isArray(meta.old_owner_ids) ? meta.old_owner_ids : [];
+  const user = category === User.category ? id : USER_FIELDS.map((name) => meta[name]).find((each) => typeof each === 'string');
+  return { about_user: user ?? null, about_user_before: before ?? null };
+};
 
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
@@ -151,7 +155,7 @@ export const entryOf = (event: Recorded): Row => {
     user_id: kind === 'user' ? id : null,
     by_user: kind === 'user',
     agent_id: agentOf(event, meta),
-    about_user: userAbout(meta),
+    ...usersAbout(event, meta),
     action: actionOf(event.type),
     ...resourceOf(event, meta),
     ...sourceOf(event),

@@ -45,7 +45,9 @@ const filtered = (entries: Entries, filter: EntryFilter): Entries => {
     .$if(resource_type !== undefined, (query) => query.where('entry.resource_type', '=', resource_type!))
     .$if(resource_id !== undefined, (query) => query.where('entry.resource_id', '=', resource_id!))
     .$if(agent_id !== undefined, (query) => query.where('entry.agent_id', '=', agent_id!))
-    .$if(about_user !== undefined, (query) => query.where('entry.about_user', '=', about_user!))
+    .$if(about_user !== undefined, (query) =>
+      query.where(({ eb, or }) => or([eb('entry.about_user', '=', about_user!), eb('entry.about_user_before', '=', about_user!)])),
+    )
     .$if(from !== undefined, (query) => query.where('entry.created_at', '>=', from!))
     .$if(to !== undefined, (query) => query.where('entry.created_at', '<', to!));
 };

@@ -100,6 +100,8 @@ export const table = {
     agent_id: 'text',
     // The user whom the event concerns, besides who did it: a member, or who got a role.
     about_user: 'text',
+    // Who had the agent before a transfer.
+    about_user_before: 'text',
     action: 'text',
     resource_type: 'text',
     resource_id: 'text',
@@ -121,6 +123,7 @@ export const table = {
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
     { columns: ['tenant_id', 'about_user', 'created_at'], withoutNull: 'about_user' },
+    { columns: ['tenant_id', 'about_user_before', 'created_at'], withoutNull: 'about_user_before' },
     // Few events belong to the same request, so this index needs no column for their order.
     { columns: ['request_id'], withoutNull: 'request_id' },
     { columns: ['tenant_id', 'cause_id', 'place'], withoutNull: 'cause_id' },

@@ -5,7 +5,7 @@ import * as Rejection from '../../domain/webhooks/rejection.ts';
 import * as ReplayGuard from '../../domain/webhooks/replay-guard.ts';
 import * as SkillRefusal from '../../domain/webhooks/skill-refusal.ts';
 import type { Derivation, Row, RowRef } from '../projection.ts';
-import { changesOf, isAboutMember, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
+import { changesOf, isAboutMember, keyOwnerOf, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
 import { summaryOf } from './audit-summary.ts';
 
 /**
@@ -115,6 +115,7 @@ export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivati
     };
     return {
       ...keyUserOf(event, found.resource ?? null),
+      ...keyOwnerOf(event, found.resource ?? null),
       actor: { ...event.actor, key_id: event.actor.key_id ?? null, ...actor },
       resource_name,
       changes: changesOf(event, found.resource ?? null),

@@ -62,11 +62,44 @@ const about = async (id: string): Promise<string[]> =>
   ((await p.send('GET', `${p.tenant}/audit-logs?about=${id}`)).body as Entry[]).map(({ action }) => action);
 
 test('the audit log finds what concerns a person, an agent or another resource, whatever stream it is in', async () => {
-  assert.equal(await about(daniel.user_id), ['agent.access_granted', 'agent.role_assigned', 'api_key.created', 'member.added']);
+  assert.equal(await about(daniel.user_id), [
+    'agent.access_granted',
+    'agent.role_assigned',
+    'api_key.created',
+    'member.added',
+    'user.registered',
+  ]);
   assert.ok((await about(desk)).includes('agent.role_assigned'));
   assert.equal(await about('nothing'), []);
   const { text } = await p.send('GET', `${p.tenant}/audit-logs/export?about=${daniel.user_id}`);
-  assert.is(text.trim().split('\n').length, 4);
+  assert.is(text.trim().split('\n').length, 5);
+});
+
+test('the audit log finds also what takes rights from a person: a transfer, and the end of a key', async () => {
+  const eve = await add('MEMBER', 'eve');
+  const agent = await createAgent(p, 'Handed over');
+  const transfer = (user_id: string) =>
+    p.send('POST', `${p.tenant}/agents/${agent}/transfer-ownership`, { body: { new_owner_id: user_id } });
+  assert.is((await transfer(eve.user_id)).status, 200);
+  assert.is((await transfer(daniel.user_id)).status, 200);
+  await p.waitForProjections();
+  const { body } = await p.send('GET', `${p.tenant}/api-keys?limit=200`);
+  const { id } = (body as { id: string; user_id: string }[]).find(({ user_id }) => user_id === eve.user_id)!;
+  assert.is((await p.send('DELETE', `${p.tenant}/api-keys/${id}`)).status, 204);
+  await p.waitForProjections();
+  const found = await about(eve.user_id);
+  assert.equal(
+    [...new Set(found)].toSorted(),
+    ['agent.ownership_transferred', 'api_key.created', 'api_key.revoked', 'member.added', 'user.registered'],
+    'received, and handed over',
+  );
+  assert.is(found.filter((action) => action === 'agent.ownership_transferred').length, 2);
+});
+
+test('the filter about cannot be combined with another agent or resource', async () => {
+  const { status } = await p.send('GET', `${p.tenant}/audit-logs?about=${desk}&agent_id=${garden}`);
+  assert.is(status, 422);
+  assert.is((await p.send('GET', `${p.tenant}/audit-logs?about=${desk}&agent_id=${desk}`)).status, 200);
 });
 
 test('each permission on an agent names who decided it', async () => {
