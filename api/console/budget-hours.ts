@@ -1,13 +1,13 @@
 import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
 import { counted } from './parts/count-text.ts';
+import { dataTable } from './parts/data-table.ts';
 import { usd } from './parts/money.ts';
-import { type Column, tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { exact, zoned } from './parts/time.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
-const { a, div, p, tr, td } = tags;
+const { a, div, p } = tags;
 
 type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
 type Period = { readonly start?: string | undefined; readonly end?: string | undefined };
@@ -41,28 +41,24 @@ const refusedOf = (hour: Hour, visit: Visit): Child => {
   const { refused, refused_sessions } = hour;
   const sessions = refused_sessions > 0 && `${counted(refused_sessions, 'session')} refused`;
   if (refused === 0) return sessions || '0';
-  return [refusedReservations(hour, visit), sessions && div(null, sessions)];
+  return [refusedReservations(hour, visit), ' ', sessions && div(null, sessions)];
 };
 
-const hourRow = (hour: Hour, visit: Visit) =>
-  tr(
-    { 'data-kind': 'budget-hour', 'data-id': hour.hour },
-    td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
-    td({ class: 'number wide-only' }, usd(hour.open_usd)),
-    td({ class: 'number' }, usd(hour.settled_usd)),
-    td({ class: 'number wide-only' }, usd(hour.sessions_usd)),
-    td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
-    td({ class: 'number' }, refusedOf(hour, visit)),
+const hourTable = (hours: readonly Hour[], visit: Visit): Child =>
+  dataTable<Hour>(
+    {
+      ...{ title: 'Hours', kind: 'budget-hour', nameTitle: 'Hour', id: ({ hour }) => hour, name: ({ hour }) => hour },
+      shownName: ({ hour }) => zoned(hour, 'minute'),
+      columns: [
+        { title: 'Open', look: 'number', cell: ({ open_usd }) => usd(open_usd) },
+        { title: 'Settled', look: 'number', cell: ({ settled_usd }) => usd(settled_usd) },
+        { title: 'Sessions', look: 'number', cell: ({ sessions_usd }) => usd(sessions_usd) },
+        { title: 'Left', look: 'number', cell: ({ left_usd }) => (left_usd === null ? 'no limit' : usd(left_usd)) },
+        { title: 'Refused', look: 'number', cell: (hour) => refusedOf(hour, visit) },
+      ],
+    },
+    hours,
   );
-
-const COLUMNS: readonly Column[] = [
-  ['Hour'],
-  ['Open', 'number wide-only'],
-  ['Settled', 'number'],
-  ['Sessions', 'number wide-only'],
-  ['Left', 'number wide-only'],
-  ['Refused', 'number'],
-];
 
 /**
  * Renders the hours in which an agent used its budget, and how many reservations were refused, or would have been with
@@ -83,12 +79,6 @@ export const budgetHours = (hours: readonly Hour[], visit: Visit, period: Period
     isClipped && hours[0]
       ? p({ class: 'quiet', 'data-clipped': '' }, `At most ${MAX_HOURS} hours are shown: those since `, exact(hours[0].hour), '.')
       : null,
-    used.length === 0
-      ? p({ class: 'quiet' }, 'The agent has spent and reserved nothing in these hours.')
-      : tableOf(
-          'Hours',
-          COLUMNS,
-          used.map((hour) => hourRow(hour, visit)),
-        ),
+    used.length === 0 ? p({ class: 'quiet' }, 'The agent has spent and reserved nothing in these hours.') : hourTable(used, visit),
   ];
 };

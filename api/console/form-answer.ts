@@ -3,16 +3,16 @@ import type { ReplyOf } from '../http/ask.ts';
 import { cronPreview } from './cron-preview.ts';
 import { answerCard } from './form-page.ts';
 import { counted } from './parts/count-text.ts';
+import { dataTable } from './parts/data-table.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
 import type { Schedule } from './parts/job-text.ts';
-import { tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { zoned } from './parts/time.ts';
 import { trialView } from './parts/trial.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
-const { a, p, strong, tr, td, div } = tags;
+const { a, p, strong, div } = tags;
 
 type Suppressed = ReplyOf<Rows['previewCronBlackout']>;
 
@@ -42,6 +42,23 @@ const namesOf = async ({ ask, rows, params }: Visit, shown: Suppressed): Promise
   return new Map(named.map(({ id, name }) => [id, name]));
 };
 
+const suppressedTable = (suppressed: Suppressed, names: ReadonlyMap<string, string>, tenant_id: string): Child =>
+  dataTable<Suppressed[number]>(
+    {
+      ...{ title: 'Suppressed runs', kind: 'cron-job', nameTitle: 'Due', id: ({ job_id }) => job_id, name: ({ due_at }) => due_at },
+      shownName: ({ due_at }) => zoned(due_at),
+      columns: [
+        {
+          title: 'Job',
+          cell: ({ job_id, agent_id }) =>
+            a({ href: tenantPath(tenant_id, `/agents/${agent_id}/cron-jobs/${job_id}`) }, names.get(job_id) ?? 'Cron job'),
+        },
+        { title: 'Agent', cell: ({ agent_id }) => names.get(agent_id) ?? 'an agent' },
+      ],
+    },
+    suppressed,
+  );
+
 /** Renders the runs that a blackout would suppress. */
 const impactView = async (suppressed: Suppressed, visit: Visit): Promise<Child> => {
   const { params } = visit;
@@ -49,16 +66,6 @@ const impactView = async (suppressed: Suppressed, visit: Visit): Promise<Child> 
   const agents = new Set(suppressed.map(({ agent_id }) => agent_id)).size;
   if (suppressed.length === 0)
     return emptyState({ icon: 'circle-check', title: 'It suppresses no run', why: 'No job is due on these days.' });
-  const rows = suppressed
-    .slice(0, MAX_SHOWN)
-    .map(({ due_at, job_id, agent_id }) =>
-      tr(
-        { 'data-kind': 'cron-job', 'data-id': job_id },
-        td({ class: 'main-cell' }, zoned(due_at)),
-        td(null, a({ href: tenantPath(params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, names.get(job_id) ?? 'Cron job')),
-        td({ class: 'wide-only' }, names.get(agent_id) ?? 'an agent'),
-      ),
-    );
   return card(
     'Impact',
     p(
@@ -66,7 +73,7 @@ const impactView = async (suppressed: Suppressed, visit: Visit): Promise<Child> 
       strong(null, `${runsText(suppressed)} of ${counted(agents, 'agent')}`),
       ' would be suppressed.',
     ),
-    div({ class: 'below' }, tableOf('Suppressed runs', [['Due'], ['Job'], ['Agent', 'wide-only']], rows)),
+    div({ class: 'below' }, suppressedTable(suppressed.slice(0, MAX_SHOWN), names, params.tenant_id!)),
     suppressed.length > MAX_SHOWN ? p({ class: 'quiet' }, `The first ${MAX_SHOWN} are shown.`) : null,
   );
 };

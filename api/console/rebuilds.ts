@@ -2,11 +2,11 @@ import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
 import { badge } from './parts/badge.ts';
 import { counted, countText } from './parts/count-text.ts';
-import { tableOf } from './parts/table.ts';
+import { dataTable } from './parts/data-table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago, duration } from './parts/time.ts';
 
-const { a, div, p, progress, span, strong, td, tr } = tags;
+const { div, p, progress, span } = tags;
 
 export type Projection = ReplyOf<Rows['listProjections']>[number];
 export type Rebuild = ReplyOf<Rows['readRebuild']>;
@@ -51,30 +51,29 @@ export const rebuildProgress = ({ state, events, total, events_per_second, eta_s
   );
 };
 
-const endCell = ({ ended_at, decided_by, reason }: Rebuild): Child =>
-  td(
-    { class: 'number wide-only' },
-    ended_at === null ? span({ class: 'quiet' }, 'open') : ago(ended_at),
-    ended_at !== null && decided_by ? div({ class: 'quiet' }, `by ${operatorName(decided_by)}`) : null,
-    reason === null ? null : div({ class: 'quiet' }, `“${reason}”`),
-  );
-
-const rowOf = (rebuild: Rebuild) =>
-  tr(
-    { 'data-kind': 'rebuild', 'data-id': rebuild.id },
-    td(
-      { class: 'main-cell' },
-      a({ class: 'row-link', href: projectionPath(rebuild.projection, `/rebuilds/${rebuild.id}`) }, strong(null, `Rebuild ${rebuild.id}`)),
-      div({ class: 'quiet' }, comparisonText(rebuild)),
-    ),
-    td({ class: 'state-cell' }, badge(rebuild.state)),
-    td({ class: 'number wide-only' }, ago(rebuild.requested_at), div({ class: 'quiet' }, `by ${operatorName(rebuild.requested_by)}`)),
-    endCell(rebuild),
-  );
+const endOf = ({ ended_at, decided_by }: Rebuild): Child => {
+  if (ended_at === null) return span({ class: 'quiet' }, 'open');
+  return decided_by ? [ago(ended_at), ' ', div({ class: 'quiet' }, `by ${operatorName(decided_by)}`)] : ago(ended_at);
+};
 
 /**
  * Renders a table of the rebuilds of a projection: who requested each, how its rows differed from the live rows, and
  * how it ended.
  */
 export const rebuildTable = (rebuilds: readonly Rebuild[]): Child =>
-  tableOf('Rebuilds', [['Rebuild'], ['State'], ['Requested', 'number wide-only'], ['Ended', 'number wide-only']], rebuilds.map(rowOf));
+  dataTable<Rebuild>(
+    {
+      ...{ title: 'Rebuilds', kind: 'rebuild', nameTitle: 'Rebuild', id: ({ id }) => id, name: ({ id }) => `Rebuild ${id}` },
+      href: ({ id, projection }) => projectionPath(projection, `/rebuilds/${id}`),
+      details: (rebuild) => [comparisonText(rebuild), rebuild.reason === null ? null : div(null, `“${rebuild.reason}”`)],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ state }) => badge(state) },
+        {
+          ...{ title: 'Requested', look: 'number' },
+          cell: ({ requested_at, requested_by }) => [ago(requested_at), ' ', div({ class: 'quiet' }, `by ${operatorName(requested_by)}`)],
+        },
+        { title: 'Ended', look: 'number', cell: endOf },
+      ],
+    },
+    rebuilds,
+  );

@@ -28,7 +28,7 @@ test('the runs that are suppressed by a blackout are those which the preview of 
   };
   const fields = Object.fromEntries(submittedBy(form, filled));
   const preview = (await p.submit(run, { ...fields, _preview: '1' }, OWN_PAGE, cookie)).text;
-  const rows = preview.matchAll(/data-kind="cron-job"[^>]*><td class="main-cell">([^<]+)</g);
+  const rows = preview.matchAll(/data-kind="cron-job"[^>]*><td class="main-cell"><strong><span class="event">([^<]+)</g);
   const listed = [...rows].map(([, due]) => new Date(due!).toISOString());
   assert.is((await p.submit(run, fields, OWN_PAGE, cookie)).status, 303);
   for (let hour = 0; hour < 4 * 24; hour++) {

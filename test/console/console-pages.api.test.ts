@@ -115,7 +115,7 @@ test('the navigation links to exactly the pages that the visitor may open', asyn
 test('the list of agents shows the runner, the deliveries of the last day and the cost; visitors who may not read costs see no cost', async () => {
   const rowOf = (text: string): string => new RegExp(`<tr data-kind="agent" data-id="${agent}"[\\s\\S]*?</tr>`).exec(text)![0];
   const row = rowOf((await p.open(`${p.base}/agents`)).text);
-  assert.match(row, /<td data-runner="">[\s\S]*never/);
+  assert.match(row, /<span data-runner="">[\s\S]*never/);
   const { groups } = (await p.send('GET', `${p.tenant}/deliveries/summary?group_by=agent_id`)).body as {
     groups: { key: string; outcomes: Record<string, number> }[];
   };

@@ -126,7 +126,7 @@ test('if two operators promote a rebuild at the same time, one succeeds, and the
     p.eventsOf('ProjectionPromoted').map(({ data }) => (data as { reason: string }).reason),
     [reason],
   );
-  assert.match((await p.open(AGENTS)).text, new RegExp(`data-state="promoted"[\\s\\S]+by ${winner}[\\s\\S]+“${reason}”`));
+  assert.match((await p.open(AGENTS)).text, new RegExp(`“${reason}”[\\s\\S]+data-state="promoted"[\\s\\S]+by ${winner}`));
 });
 
 test('while a rebuild is promoted, no page that shows its rows fails, and the next one shows the new rows; everybody sees the same rebuild', async () => {
@@ -192,7 +192,7 @@ test('the page of a projection shows a parked event with its error and the event
   const retried = await press(AGENTS, 'retryParkedEvent');
   assert.is(retried.status, 303, retried.text);
   assert.is(p.eventsOf('ParkedEventRetried').length, 1);
-  await waitUntil('the attempt', shown, (page) => /data-kind="parked-event"[\s\S]+?<td class="number wide-only">[2-9]/.test(page));
+  await waitUntil('the attempt', shown, (page) => /data-kind="parked-event"[\s\S]+?data-label="Attempts">[2-9]/.test(page));
 });
 
 test('if the cause is corrected, the button that retries a parked event clears it and the events that wait for it', async () => {

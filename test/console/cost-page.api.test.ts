@@ -86,7 +86,7 @@ test('a refused reservation has a link to its event, and costs caused by a perso
   const owner = p.eventsOf('MemberAdded')[0]!.data as { user_id: string };
   await seedSession(p, agent, { user_id: owner.user_id });
   const causes = await p.open(`${p.base}/costs?group_by=cause`);
-  assert.match(causes.text, new RegExp(`href="${p.base}/agents/${agent}/cron-jobs/${job}"[^>]*>Weekly report`));
+  assert.match(causes.text, new RegExp(`href="${p.base}/agents/${agent}/cron-jobs/${job}"[^>]*><span class="event">Weekly report`));
   assert.match(causes.text, new RegExp(`href="${p.base}/sessions\\?user_id=${owner.user_id}"`));
 });
 

@@ -75,7 +75,7 @@ browserTest('on a phone, a deleted agent can be restored', () =>
   }),
 );
 
-browserTest('on a phone, long previews of payloads are cut, and cover nothing beside them', () =>
+browserTest('on a phone, long previews of payloads are shown whole, and cover nothing beside them', () =>
   onPhone(async (page) => {
     const { p, seeded } = given!;
     const hook = await createIntegration(p, seeded.agent, 'annals/long');
@@ -87,8 +87,8 @@ browserTest('on a phone, long previews of payloads are cut, and cover nothing be
       const [found, covered] = (await page.evaluate(`[
         document.querySelectorAll('.preview').length,
         [...document.querySelectorAll('tr:has(.preview)')].filter((row) => {
-          const right = (selector) => row.querySelector(selector).getBoundingClientRect();
-          return right('.preview').right > right('.state-cell').left || row.scrollWidth > row.clientWidth;
+          const at = (selector) => row.querySelector(selector).getBoundingClientRect();
+          return at('.preview').bottom > at('.state-cell').top || at('.preview').right > innerWidth || row.scrollWidth > row.clientWidth;
         }).length,
       ]`)) as [number, number];
       assert.ok(found >= 3, `${path} has previews`);

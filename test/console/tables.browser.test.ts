@@ -23,12 +23,32 @@ const stage = async () => {
     body: { provider: 'github', agent_id: agent, label: LONG, secret: 'a'.repeat(32) },
   });
   await p.send('POST', '/admin/allowed-accounts', { body: { email: 'someone.with.a.long.name@accounts.example.com' } });
+  await p.send('PUT', `${p.tenant}/guardrails`, {
+    body: [
+      { name: 'long word', kind: 'pattern', action: 'block', options: { pattern: 'averyveryveryveryveryveryverylongword'.repeat(4) } },
+    ],
+  });
+  await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: [{ pattern: 'CUST-\\d{6}', tag: LONG }] });
+  await p.send('POST', `${p.tenant}/agents/${agent}/memory`, { body: { text: LONG.repeat(3), source: 'pull request 42' } });
   await p.waitForProjections();
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
   const at = `${p.base}/agents/${agent}`;
   const lists: readonly string[] = [
-    ...['/members', '/integrations', '/sessions', '/api-keys', '/jobs', '/events', '/schedules'].map((path) => `${p.base}${path}`),
-    ...['/integrations', '/sessions', '/cron-jobs', '/runner'].map((path) => `${at}${path}`),
+    ...[
+      '/members',
+      '/integrations',
+      '/sessions',
+      '/api-keys',
+      '/jobs',
+      '/events',
+      '/schedules',
+      '/agents',
+      '/deliveries',
+      '/deliveries/problems',
+      '/guardrails',
+      '/costs',
+    ].map((path) => `${p.base}${path}`),
+    ...['/integrations', '/sessions', '/cron-jobs', '/runner', '/memory'].map((path) => `${at}${path}`),
     ...['/tenants', '/users', '/plans', '/allowed-accounts'].map((path) => `/console/platform${path}`),
     '/console/me',
   ];
@@ -76,6 +96,7 @@ browserTest('each row of a list has the same values at every width, each with it
   for (const path of lists) {
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(path);
+    await page.evaluate(`for (const closed of document.querySelectorAll('details:has(.data)')) closed.open = true`);
     const wide = (await page.evaluate(READ_ROWS)) as readonly Row[];
     if (wide.length === 0) wrong.push(`${path} has no rows`);
     for (const width of WIDTHS) {

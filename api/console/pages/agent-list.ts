@@ -5,6 +5,7 @@ import { askHeld } from '../held-groups.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
@@ -14,12 +15,11 @@ import { usd } from '../parts/money.ts';
 import { sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, p, span, tr, td } = tags;
+const { a, div, p, span } = tags;
 
 type Agent = ReplyOf<Rows['listAgents']>[number];
 type Presence = ReplyOf<Rows['listRunners']>[number];
@@ -67,50 +67,46 @@ const heldOf = ({ held = [] }: Activity, href: string): Child => {
   const [first] = held;
   if (!first) return null;
   const count = held.reduce((sum, group) => sum + group.count, 0);
-  return div(
-    { class: 'above' },
-    a({ href, 'data-held': count }, badge('held', `${countText(count)} held`)),
-    div({ class: 'quiet whole' }, heldText(first)),
-  );
+  return div(null, a({ href, 'data-held': count }, badge('held', `${countText(count)} held`)), div(null, heldText(first)));
 };
 
-const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
-  const { id, tenant_id, name, slug, description, kind, is_active } = agent;
-  const at = (rest: string) => tenantPath(tenant_id, rest);
-  const { deliveries, cost_usd, presence } = activity;
-  return tr(
-    { 'data-kind': 'agent', 'data-id': id },
-    td(
-      { class: 'main-cell' },
-      a({ href: at(`/agents/${id}`), class: 'row-link' }, span({ class: 'event' }, name)),
-      div({ class: 'quiet clip' }, description ?? slug),
-      heldOf(activity, at(`/deliveries?${new URLSearchParams({ status: 'held', agent_id: id })}`)),
-    ),
-    td({ class: 'state-cell' }, badge(is_active ? 'active' : 'inactive')),
-    td({ 'data-runner': presence?.connected_since ? 'connected' : '' }, runnerOf(activity)),
-    td({ class: 'wide-only' }, kind),
-    td(
-      { class: 'number wide-only' },
-      deliveries === undefined
-        ? span({ class: 'quiet' }, '—')
-        : a({ href: at(`/deliveries?agent_id=${id}`), 'data-deliveries': deliveries }, countText(deliveries)),
-    ),
-    td({ class: 'number wide-only' }, cost_usd === undefined ? span({ class: 'quiet' }, '—') : usd(cost_usd)),
-    td({ class: 'number' }, presence?.last_acknowledged_at ? ago(presence.last_acknowledged_at) : span({ class: 'quiet' }, 'never')),
-    td({ class: 'number wide-only' }, favoriteButton(visit, agent)),
+const deliveriesOf = ({ deliveries }: Activity, href: string): Child =>
+  deliveries === undefined ? span({ class: 'quiet' }, '—') : a({ href, 'data-deliveries': deliveries }, countText(deliveries));
+
+const costOf = ({ cost_usd }: Activity): Child => (cost_usd === undefined ? span({ class: 'quiet' }, '—') : usd(cost_usd));
+
+const agentTable = (visit: Visit, agents: readonly Agent[], of: (agent_id: string) => Activity): Child => {
+  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+  return dataTable<Agent>(
+    {
+      ...{ title: 'Agents', kind: 'agent', nameTitle: 'Agent', id: ({ id }) => id, name: ({ name }) => name },
+      href: ({ id }) => at(`/agents/${id}`),
+      beside: (agent) => favoriteButton(visit, agent),
+      details: ({ id, description, slug }) => [
+        description ?? slug,
+        heldOf(of(id), at(`/deliveries?${new URLSearchParams({ status: 'held', agent_id: id })}`)),
+      ],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ is_active }) => badge(is_active ? 'active' : 'inactive') },
+        {
+          title: 'Runner',
+          cell: ({ id }) => span({ 'data-runner': of(id).presence?.connected_since ? 'connected' : '' } as never, runnerOf(of(id))),
+        },
+        { title: 'Kind', cell: ({ kind }) => kind },
+        { title: 'Deliveries, 24 h', look: 'number', cell: ({ id }) => deliveriesOf(of(id), at(`/deliveries?agent_id=${id}`)) },
+        { title: 'Cost today', look: 'number', cell: ({ id }) => costOf(of(id)) },
+        {
+          ...{ title: 'Acknowledged', look: 'number' },
+          cell: ({ id }) => {
+            const last = of(id).presence?.last_acknowledged_at;
+            return last ? ago(last) : span({ class: 'quiet' }, 'never');
+          },
+        },
+      ],
+    },
+    agents,
   );
 };
-
-const COLUMNS: readonly Column[] = [
-  ['Agent'],
-  ['State'],
-  ['Runner'],
-  ['Kind', 'wide-only'],
-  ['Deliveries, 24 h', 'number wide-only'],
-  ['Cost today', 'number wide-only'],
-  ['Acknowledged', 'number'],
-  [span({ class: 'hidden' }, 'Favorite'), 'number wide-only'],
-];
 
 const activity = (visit: Visit) => {
   const linkTo = (changes: Record<string, string | null>) =>
@@ -223,11 +219,7 @@ export const agentListPage = page({
       const all = [...first, ...agents.value];
       if (all.length === 0) return nothing(visit, Object.keys(filters).length > 0);
       const activityOf = activities({ runners, deliveries, costs, held });
-      return tableOf(
-        'Agents',
-        COLUMNS,
-        all.map((agent) => rowOf(visit, agent, activityOf(agent.id))),
-      );
+      return agentTable(visit, all, activityOf);
     };
     return [
       heading('Agents', 'Who gets the deliveries, with which models and which code.', createLink(visit)),

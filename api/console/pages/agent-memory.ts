@@ -3,24 +3,23 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import type { MayOnAgent } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, td, tr } = tags;
+const { a, div, span } = tags;
 
 type Entry = ReplyOf<Rows['listMemory']>[number];
 type Members = Answer<ReplyOf<Rows['listMembers']>>;
 
 const MAX_SHOWN = 400;
-const COLUMNS: readonly Column[] = [['Entry'], ['From'], ['Added', 'number']];
 const ORIGINS = [
   [null, 'All'],
   ['remembered', 'Remembered'],
@@ -35,12 +34,12 @@ const writerOf = ({ created_by_id: by }: Entry, members: Members): Child => {
   return member ? (member.name ?? member.email) : shortId(by);
 };
 
-const originCell = (entry: Entry, visit: Visit, members: Members): Child => {
+const originOf = (entry: Entry, visit: Visit, members: Members): Child => {
   const at = (rest: string): string => tenantPath(visit.params.tenant_id!, rest);
-  if (entry.import_id) return td(null, a({ href: at(`/jobs/${entry.import_id}`) }, 'an import'));
+  if (entry.import_id) return a({ href: at(`/jobs/${entry.import_id}`) }, 'an import');
   const name = 'in a session';
   const session = entry.session_id && (visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${entry.session_id}`) }, name) : name);
-  return td(null, writerOf(entry, members), session ? div({ class: 'quiet' }, session) : null);
+  return [writerOf(entry, members), ' ', session ? div({ class: 'quiet' }, session) : null];
 };
 
 const actionsOf = (entry: Entry, visit: Visit, onAgent: MayOnAgent): Child => {
@@ -58,17 +57,18 @@ const actionsOf = (entry: Entry, visit: Visit, onAgent: MayOnAgent): Child => {
   );
 };
 
-const rowOf = (visit: Visit, onAgent: MayOnAgent, members: Members) => (entry: Entry) =>
-  tr(
-    { 'data-kind': 'memory-entry', 'data-id': entry.id },
-    td(
-      { class: 'main-cell' },
-      div({ class: 'full-text' }, shownText(entry.text)),
-      div({ class: 'quiet clip' }, entry.source),
-      actionsOf(entry, visit, onAgent),
-    ),
-    originCell(entry, visit, members),
-    td({ class: 'number' }, ago(entry.created_at)),
+const memoryTable = (found: readonly Entry[], visit: Visit, onAgent: MayOnAgent, members: Members): Child =>
+  dataTable<Entry>(
+    {
+      ...{ title: 'Memory', kind: 'memory-entry', nameTitle: 'Entry', id: ({ id }) => id, name: ({ text }) => shownText(text) },
+      shownName: ({ text }) => span({ class: 'full-text' }, shownText(text)),
+      details: (entry) => [entry.source, actionsOf(entry, visit, onAgent)],
+      columns: [
+        { title: 'From', cell: (entry) => originOf(entry, visit, members) },
+        { title: 'Added', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+    },
+    found,
   );
 
 const toolbar = (visit: Visit, onAgent: MayOnAgent): Child => {
@@ -115,9 +115,7 @@ export const agentMemoryPage = page({
   view: ({ agent, may, entries, members }, visit) =>
     agentTab(visit, 'Memory', { agent, may }, (_, onAgent) => [
       toolbar(visit, onAgent),
-      panel(entries, (found) =>
-        found.length === 0 ? nothing(visit) : tableOf('Memory', COLUMNS, found.map(rowOf(visit, onAgent, members))),
-      ),
+      panel(entries, (found) => (found.length === 0 ? nothing(visit) : memoryTable(found, visit, onAgent, members))),
       pager(entries, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ]),
 });

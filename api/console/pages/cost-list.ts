@@ -5,6 +5,7 @@ import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { barChart } from '../parts/chart.ts';
 import { countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
@@ -12,11 +13,10 @@ import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { exactUsd, usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, p, strong, tr, td, form, label, select, option, input, button } = tags;
+const { a, div, span, p, strong, form, label, select, option, input, button } = tags;
 
 type Breakdown = ReplyOf<Rows['readCostBreakdown']>;
 
@@ -55,28 +55,23 @@ const linkOf = (visit: Visit, { key, agent_id }: Breakdown['groups'][number]): s
   return kind === 'user' && visit.may('tenant:audit:read') ? at(`/sessions?user_id=${id}`) : null;
 };
 
-const groupRow = (visit: Visit, group: Breakdown['groups'][number]) => {
-  const { key, label: name, cost_usd, repriced_usd, requests } = group;
-  const href = linkOf(visit, group);
+const kindText = (visit: Visit, { key, label: name }: Breakdown['groups'][number]): string | null => {
   const kind = groupOf(visit) === 'cause' ? key.split(':')[0]!.replaceAll('_', ' ') : null;
-  return tr(
-    { 'data-kind': 'cost', 'data-id': key },
-    td(
-      { class: 'main-cell' },
-      href ? a({ href, class: 'row-link' }, name) : span({ class: 'row-name' }, name),
-      kind && kind !== name ? div({ class: 'quiet' }, kind) : null,
-      anomalyText(group),
-    ),
-    td({ class: 'number wide-only' }, countText(requests)),
-    td({ class: 'number wide-only' }, exactUsd(repriced_usd)),
-    td({ class: 'number' }, strong(null, exactUsd(cost_usd))),
-  );
+  return kind === name ? null : kind;
 };
 
 /** The filters that set the period. */
 const PERIOD_NAMES = ['start', 'end'];
 
-const COLUMNS: readonly Column[] = [['Name'], ['Requests', 'number wide-only'], ['Repriced', 'number wide-only'], ['Billed', 'number']];
+/** A row of the table: a group of costs, or their total, which has no group. */
+type CostRow = Pick<Breakdown['groups'][number], 'key' | 'label' | 'requests' | 'repriced_usd' | 'cost_usd'> & {
+  readonly group: Breakdown['groups'][number] | null;
+};
+
+const detailsOf = (visit: Visit, group: Breakdown['groups'][number]): Child => {
+  const kind = kindText(visit, group);
+  return kind === null && group.anomaly === null ? null : [kind, anomalyText(group)];
+};
 
 const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }: Breakdown) => {
   const isFiltered = Object.keys(valuesIn(visit.query, PERIOD_NAMES)).length > 0;
@@ -87,14 +82,29 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
         ? a({ class: 'button', href: withQuery(visit, { start: null, end: null }) }, 'Clear the filters')
         : a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
     );
-  const total = tr(
-    { 'data-total': '' },
-    td({ class: 'main-cell' }, strong(null, 'Total')),
-    td({ class: 'number wide-only' }, countText(groups.reduce((sum, { requests }) => sum + requests, 0))),
-    td({ class: 'number wide-only' }, exactUsd(total_repriced_usd)),
-    td({ class: 'number' }, strong(null, exactUsd(total_cost_usd))),
+  const requests = groups.reduce((sum, group) => sum + group.requests, 0);
+  const total: CostRow = {
+    key: 'total',
+    label: 'Total',
+    requests,
+    repriced_usd: total_repriced_usd,
+    cost_usd: total_cost_usd,
+    group: null,
+  };
+  return dataTable<CostRow>(
+    {
+      ...{ title: 'Costs', kind: 'cost', nameTitle: 'Name', id: ({ key }) => key, name: ({ label: name }) => name },
+      href: ({ group }) => group && linkOf(visit, group),
+      details: ({ group }) => group && detailsOf(visit, group),
+      columns: [
+        { title: 'Requests', look: 'number', cell: (row) => countText(row.requests) },
+        { title: 'Repriced', look: 'number', cell: ({ repriced_usd }) => exactUsd(repriced_usd) },
+        { title: 'Billed', look: 'number', cell: ({ cost_usd }) => strong(null, exactUsd(cost_usd)) },
+      ],
+      attributes: ({ group }): Record<string, string | null> => (group ? {} : { 'data-kind': null, 'data-id': null, 'data-total': '' }),
+    },
+    [...groups.map((group) => ({ ...group, group })), total],
   );
-  return tableOf('Costs', COLUMNS, [...groups.map((group) => groupRow(visit, group)), total]);
 };
 
 /**

@@ -5,6 +5,7 @@ import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { scheduleText } from '../parts/job-text.ts';
@@ -14,13 +15,12 @@ import { dayName } from '../parts/period.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { marksOf, stateBadge } from '../parts/schedule-mark.ts';
 import { shortId } from '../parts/short-id.ts';
-import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { absoluteTime, ago, duration, exact, zoned } from '../parts/time.ts';
 import { type MayOnAgent, mayReadDeliveries } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, p, tr, td, ul, li, code } = tags;
+const { a, div, span, p, ul, li, code } = tags;
 
 type Job = ReplyOf<Rows['getCronJob']>;
 type Run = ReplyOf<Rows['listCronRuns']>[number];
@@ -77,42 +77,39 @@ const attemptText = ({ status_code, error, ms }: Run['attempts'][number]): strin
     .filter((part) => part !== null)
     .join(', ');
 
-const runRow = (run: Run, visit: Visit, onAgent: MayOnAgent) => {
+const ledTo = ({ delivery_id, session_id }: Run, visit: Visit, onAgent: MayOnAgent): readonly Child[] => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
-  return tr(
-    { 'data-kind': 'cron-run', 'data-id': run.occurrence_id, 'data-state': run.decision },
-    td(
-      { class: 'main-cell' },
-      span({ class: 'row-name' }, zoned(run.due_at)),
-      ul(
-        { class: 'quiet' },
-        ...run.attempts.map((attempt, index) =>
-          li({ title: absoluteTime(attempt.at, visit.zone) }, `Attempt ${index + 1}: ${attemptText(attempt)}`),
-        ),
-      ),
-    ),
-    td({ class: 'state-cell' }, stateBadge({ ...run, predicted: false })),
-    td(
-      { class: 'wide-only' },
-      run.delivery_id && mayReadDeliveries(visit, onAgent) ? a({ href: at(`/deliveries/${run.delivery_id}`) }, 'Delivery') : null,
-      ' ',
-      run.session_id && visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${run.session_id}`) }, 'Session') : null,
-    ),
-    td({ class: 'number' }, ago(run.created_at)),
-  );
+  return [
+    delivery_id && mayReadDeliveries(visit, onAgent) ? a({ href: at(`/deliveries/${delivery_id}`) }, 'Delivery') : null,
+    ' ',
+    session_id && visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${session_id}`) }, 'Session') : null,
+  ];
 };
 
-const runsCard = (visit: Visit, runs: readonly Run[], onAgent: MayOnAgent) =>
-  card(
-    'Runs',
-    runs.length === 0
-      ? p({ class: 'quiet' }, 'The job was not due yet.')
-      : tableOf(
-          'Runs',
-          [['Due'], ['Decision'], ['Led to', 'wide-only'], ['Decided', 'number']],
-          runs.map((run) => runRow(run, visit, onAgent)),
+const runTable = (visit: Visit, runs: readonly Run[], onAgent: MayOnAgent): Child =>
+  dataTable<Run>(
+    {
+      ...{ title: 'Runs', kind: 'cron-run', nameTitle: 'Due', id: ({ occurrence_id }) => occurrence_id, name: ({ due_at }) => due_at },
+      shownName: ({ due_at }) => zoned(due_at),
+      details: ({ attempts }) =>
+        ul(
+          null,
+          ...attempts.map((attempt, index) =>
+            li({ title: absoluteTime(attempt.at, visit.zone) }, `Attempt ${index + 1}: ${attemptText(attempt)}`),
+          ),
         ),
+      columns: [
+        { title: 'Decision', look: 'state', cell: (run) => stateBadge({ ...run, predicted: false }) },
+        { title: 'Led to', cell: (run) => ledTo(run, visit, onAgent) },
+        { title: 'Decided', look: 'number', cell: ({ created_at }) => ago(created_at) },
+      ],
+      attributes: ({ decision }) => ({ 'data-state': decision }),
+    },
+    runs,
   );
+
+const runsCard = (visit: Visit, runs: readonly Run[], onAgent: MayOnAgent) =>
+  card('Runs', runs.length === 0 ? p({ class: 'quiet' }, 'The job was not due yet.') : runTable(visit, runs, onAgent));
 
 const factsOf = (job: Job) =>
   facts({

@@ -6,6 +6,7 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { failureText } from '../parts/failure-text.ts';
 import { filterForm, valuesIn } from '../parts/filter-form.ts';
@@ -16,7 +17,7 @@ import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, caption, div, span, table, tbody, td, th, thead, tr } = tags;
+const { a, div } = tags;
 
 type Problem = ReplyOf<Rows['listDeliveryProblems']>[number];
 
@@ -30,43 +31,42 @@ const PERIOD = [
 /** Returns the times between which the shown deliveries were received. */
 const periodOf = ({ query }: Visit) => valuesIn(query, ['from', 'to']);
 
-const rowOf = (
-  visit: Visit,
-  { fingerprint, outcome, reason, integration_id, count, first_at, last_at, example_id, example_failure }: Problem,
-  label: string | undefined,
-) => {
-  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
-  const filters = { outcome, integration_id, ...(reason === null ? {} : { reason }), ...periodOf(visit) };
-  const matching = new URLSearchParams(filters);
-  return tr(
-    { 'data-kind': 'delivery-problem', 'data-id': fingerprint },
-    td(
-      { class: 'main-cell' },
-      a(
-        { href: `${at('/deliveries')}?${matching}`, class: 'row-link' },
-        span({ class: 'event' }, reason?.replaceAll('_', ' ') ?? 'no reason'),
-      ),
-      div({ class: 'quiet' }, label ?? 'not an integration'),
-      outcome === 'dead' ? div({ class: 'quiet' }, `Last: ${failureText(example_failure)}`) : null,
-    ),
-    td({ class: 'state-cell' }, badge(outcome)),
-    td({ class: 'number' }, countText(count)),
-    td({ class: 'number wide-only' }, ago(first_at)),
-    td({ class: 'number' }, ago(last_at)),
-    td({ class: 'wide-only above' }, a({ href: at(`/deliveries/${example_id}`) }, 'Example')),
-    td(
-      { class: 'above' },
-      outcome === 'dead'
-        ? formLink(
-            visit,
-            visit.rows.replayTenantDeliveries,
-            { to: new Date().toISOString(), ...filters, tenant_id: visit.params.tenant_id! },
-            'Redeliver',
-            { icon: 'rotate-ccw', look: 'small', returnTo: withQuery(visit, {}) },
-          )
-        : null,
-    ),
-    td({ class: 'wide-only above' }, shortId(fingerprint, 'the fingerprint')),
+const problemTable = (found: readonly Problem[], visit: Visit, labels: ReadonlyMap<string, string>) => {
+  const tenant_id = visit.params.tenant_id!;
+  const at = (rest: string) => tenantPath(tenant_id, rest);
+  const filtersOf = ({ outcome, integration_id, reason }: Problem) => ({
+    ...{ outcome, integration_id, ...(reason === null ? {} : { reason }), ...periodOf(visit) },
+  });
+  return dataTable<Problem>(
+    {
+      ...{ title: 'Problems', kind: 'delivery-problem', nameTitle: 'Reason', id: ({ fingerprint }) => fingerprint },
+      name: ({ reason }) => reason?.replaceAll('_', ' ') ?? 'no reason',
+      href: (problem) => `${at('/deliveries')}?${new URLSearchParams(filtersOf(problem))}`,
+      details: ({ integration_id, outcome, example_failure }) => [
+        labels.get(integration_id) ?? 'not an integration',
+        outcome === 'dead' ? div(null, `Last: ${failureText(example_failure)}`) : null,
+      ],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ outcome }) => badge(outcome) },
+        { title: 'Count', look: 'number', cell: ({ count }) => countText(count) },
+        { title: 'First', look: 'number', cell: ({ first_at }) => ago(first_at) },
+        { title: 'Last', look: 'number', cell: ({ last_at }) => ago(last_at) },
+        { title: 'Example', cell: ({ example_id }) => a({ href: at(`/deliveries/${example_id}`) }, 'Example') },
+        { title: 'Fingerprint', cell: ({ fingerprint }) => shortId(fingerprint, 'the fingerprint') },
+      ],
+      menu: (problem) => [
+        problem.outcome === 'dead'
+          ? formLink(
+              visit,
+              visit.rows.replayTenantDeliveries,
+              { to: new Date().toISOString(), ...filtersOf(problem), tenant_id },
+              'Redeliver',
+              { icon: 'rotate-ccw', returnTo: withQuery(visit, {}) },
+            )
+          : null,
+      ],
+    },
+    found,
   );
 };
 
@@ -95,14 +95,6 @@ export const deliveryProblemsPage = page({
   view: ({ problems, integrations, held, heldNames }, visit) => {
     const labels = new Map(integrations.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
     const isFiltered = Object.keys(periodOf(visit)).length > 0;
-    const columns = ['Reason', 'State', 'Count', 'First', 'Last', 'Example', 'Action', 'Fingerprint'];
-    const classes: Readonly<Record<string, string>> = {
-      Count: 'number',
-      First: 'number wide-only',
-      Last: 'number',
-      Example: 'wide-only',
-      Fingerprint: 'wide-only',
-    };
     return [
       heading('Problems', 'Deliveries that are held, and those that were rejected or given up, in groups with the same reason.'),
       heldCard(visit, held, { agents: namesIn(heldNames) }),
@@ -118,15 +110,7 @@ export const deliveryProblemsPage = page({
                 { icon: 'circle-check', title: 'No problems', why: 'No delivery was rejected, and none was given up.' },
                 a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To the deliveries'),
               )
-          : div(
-              { class: 'table-box' },
-              table(
-                { class: 'list' },
-                caption({ class: 'hidden' }, 'Problems'),
-                thead(null, tr(null, ...columns.map((name) => th({ scope: 'col', class: classes[name] ?? null } as never, name)))),
-                tbody(null, ...found.map((problem) => rowOf(visit, problem, labels.get(problem.integration_id)))),
-              ),
-            ),
+          : problemTable(found, visit, labels),
       ),
     ];
   },

@@ -3,15 +3,15 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
-const { a, div, p, span, code, tr, td } = tags;
+const { a, div, p, span, code } = tags;
 
 type Rule = ReplyOf<Rows['listGuardrails']>[number];
 type Patterns = ReplyOf<Rows['listRedactionPatterns']>;
@@ -27,15 +27,6 @@ const optionsOf = ({ options }: Rule): Child =>
     ...Object.entries(options).flatMap(([name, value]) => [`${name.replaceAll('_', ' ')} `, code(null, optionText(value)), ' ']),
   );
 
-const ruleRow = (rule: Rule, index: number) =>
-  tr(
-    { 'data-kind': 'guardrail', 'data-id': rule.name },
-    td({ class: 'number' }, String(index + 1)),
-    td({ class: 'main-cell wrap' }, span({ class: 'row-name' }, rule.name), div(null, optionsOf(rule))),
-    td({ class: 'wide-only' }, rule.kind.replaceAll('_', ' ')),
-    td({ class: 'state-cell' }, badge(STATES[rule.action], rule.action)),
-  );
-
 const lookOf = (visit: Visit) => ({ returnTo: visit.path }) as const;
 
 const ruleTable = (visit: Visit, rules: readonly Rule[]) =>
@@ -48,7 +39,18 @@ const ruleTable = (visit: Visit, rules: readonly Rule[]) =>
         },
         formLink(visit, visit.rows.replaceGuardrails, { tenant_id: visit.params.tenant_id! }, 'Add a rule', lookOf(visit)),
       )
-    : tableOf('Guardrail rules', [['Order', 'number'], ['Rule'], ['Kind', 'wide-only'], ['Action']], rules.map(ruleRow));
+    : dataTable<Rule>(
+        {
+          ...{ title: 'Guardrail rules', kind: 'guardrail', nameTitle: 'Rule', id: ({ name }) => name, name: ({ name }) => name },
+          details: optionsOf,
+          columns: [
+            { title: 'Action', look: 'state', cell: ({ action }) => badge(STATES[action], action) },
+            { title: 'Order', look: 'number', cell: (rule) => String(rules.indexOf(rule) + 1) },
+            { title: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+          ],
+        },
+        rules,
+      );
 
 const patternCard = (visit: Visit, patterns: Patterns) => {
   const path = { tenant_id: visit.params.tenant_id! };
@@ -57,16 +59,19 @@ const patternCard = (visit: Visit, patterns: Patterns) => {
     p({ class: 'quiet' }, 'What they match is replaced before a delivery, a message of a session or a mail is stored.'),
     patterns.length === 0
       ? p({ class: 'quiet' }, 'There are no redaction patterns.')
-      : tableOf(
-          'Redaction patterns',
-          [['Tag'], ['Pattern']],
-          patterns.map(({ tag, pattern }) =>
-            tr(
-              { 'data-kind': 'redaction-pattern', 'data-id': tag },
-              td({ class: 'wrap' }, tag),
-              td({ class: 'main-cell wrap' }, code(null, pattern)),
-            ),
-          ),
+      : dataTable<Patterns[number]>(
+          {
+            ...{
+              title: 'Redaction patterns',
+              kind: 'redaction-pattern',
+              nameTitle: 'Pattern',
+              id: ({ tag }) => tag,
+              name: ({ tag }) => tag,
+            },
+            details: ({ pattern }) => code(null, pattern),
+            columns: [],
+          },
+          patterns,
         ),
     div(
       { class: 'actions form-actions' },

@@ -2,21 +2,20 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { figure } from '../parts/figures.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import type { Visit } from '../visit.ts';
 
-const { div, li, span, strong, td, tr, ul } = tags;
+const { div, li, span, ul } = tags;
 
 type Report = ReplyOf<Rows['readHealth']>;
 type Part = Report['parts'][number];
 
-const COLUMNS: readonly Column[] = [['Part'], ['State'], ['What was found'], ['Figures', 'number wide-only']];
 const WORST_FIRST = ['down', 'degraded', 'ok'] as const satisfies Part['status'][];
 
 const figuresOf = (figures: Part['figures']): Child =>
@@ -26,15 +25,6 @@ const figuresOf = (figures: Part['figures']): Child =>
       const [label, text] = figure(name, value);
       return li(null, span({ class: 'quiet' }, `${label} `), text);
     }),
-  );
-
-const rowOf = ({ name, status, detail, advice, figures }: Part) =>
-  tr(
-    { 'data-kind': 'part', 'data-id': name },
-    td({ class: 'main-cell' }, strong(null, name)),
-    td({ class: 'state-cell' }, badge(status)),
-    td(null, div(null, detail), advice === null ? null : div({ class: 'quiet', 'data-advice': '' }, icon('arrow-right'), ' ', advice)),
-    td({ class: 'number wide-only' }, figuresOf(figures)),
   );
 
 /** Renders how many parts of the platform are in each state, the worst state first. */
@@ -50,7 +40,20 @@ const countsOf = (parts: readonly Part[]): Child =>
 const partTable = (parts: readonly Part[]): Child =>
   parts.length === 0
     ? emptyState({ icon: 'activity', title: 'No parts', why: 'This process has no services that it could check.' })
-    : tableOf('Parts of the platform', COLUMNS, WORST_FIRST.flatMap((status) => parts.filter((part) => part.status === status)).map(rowOf));
+    : dataTable<Part>(
+        {
+          ...{ title: 'Parts of the platform', kind: 'part', nameTitle: 'Part', id: ({ name }) => name, name: ({ name }) => name },
+          details: ({ detail, advice }) => [
+            detail,
+            advice === null ? null : div({ 'data-advice': '' } as never, icon('arrow-right'), ' ', advice),
+          ],
+          columns: [
+            { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+            { title: 'Figures', look: 'number', cell: ({ figures }) => figuresOf(figures) },
+          ],
+        },
+        WORST_FIRST.flatMap((status) => parts.filter((part) => part.status === status)),
+      );
 
 /**
  * Renders the health of the platform while the API cannot say who the visitor is. The report itself checks that the

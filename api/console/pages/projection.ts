@@ -4,11 +4,11 @@ import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { counted } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from '../rebuilds.ts';
 import type { Visit } from '../visit.ts';
 
-const { a, aside, code, div, p, span, td, tr } = tags;
+const { a, aside, code, div, p, span } = tags;
 
 type Parked = ReplyOf<Rows['listParkedEvents']>[number];
 
@@ -95,35 +95,30 @@ const openRebuild = (visit: Visit, rebuild: Rebuild, live: Projection | undefine
 
 const streamOf = ({ key }: Parked): string => key.slice(0, key.lastIndexOf('@'));
 
-const parkedRow = (visit: Visit, stream: string, [first, ...followers]: readonly Parked[]): Child => {
-  if (!first) return null;
-  const retry = { name: first.projection, event: first.event_id };
-  return tr(
-    { 'data-kind': 'parked-event', 'data-id': first.id, 'data-position': first.position },
-    td(
-      { class: 'main-cell' },
-      div({ class: 'clip' }, code({ title: first.key }, stream)),
-      div({ class: 'quiet' }, first.error),
-      followers.length > 0
-        ? div(
-            { class: 'quiet' },
-            `${counted(followers.length, 'later event')} of this stream wait${followers.length === 1 ? 's' : ''} for it.`,
-          )
-        : null,
-    ),
-    td({ class: 'number wide-only' }, String(first.attempts)),
-    td({ class: 'number' }, ago(first.parked_at)),
-    td({ class: 'number' }, actionButton(visit, visit.rows.retryParkedEvent, retry, 'Retry', { look: 'small', next: visit.path })),
-  );
-};
+type ParkedStream = { readonly stream: string; readonly first: Parked; readonly later: number };
+
+const laterText = (later: number): string => `${counted(later, 'later event')} of this stream wait${later === 1 ? 's' : ''} for it.`;
 
 const parkedTable = (visit: Visit, parked: readonly Parked[]): Child => {
-  const streams = Map.groupBy(parked, streamOf);
-  if (streams.size === 0) return p({ class: 'quiet' }, 'It has applied every event that it has read.');
-  return tableOf(
-    'Parked events',
-    [['Event'], ['Attempts', 'number wide-only'], ['Parked', 'number'], ['Actions', 'number']],
-    [...streams].map(([stream, events]) => parkedRow(visit, stream, events)),
+  const streams = [...Map.groupBy(parked, streamOf)].map(
+    ([stream, [first, ...followers]]): ParkedStream => ({ stream, first: first!, later: followers.length }),
+  );
+  if (streams.length === 0) return p({ class: 'quiet' }, 'It has applied every event that it has read.');
+  const retryButton = ({ first: { projection, event_id } }: ParkedStream): Child =>
+    actionButton(visit, visit.rows.retryParkedEvent, { name: projection, event: event_id }, 'Retry', { look: 'small', next: visit.path });
+  return dataTable<ParkedStream>(
+    {
+      ...{ title: 'Parked events', kind: 'parked-event', nameTitle: 'Event', id: ({ first }) => first.id, name: ({ stream }) => stream },
+      shownName: ({ stream, first }) => code({ title: first.key }, stream),
+      details: ({ first, later }) => [first.error, later === 0 ? null : div(null, laterText(later))],
+      columns: [
+        { title: 'Attempts', look: 'number', cell: ({ first }) => String(first.attempts) },
+        { title: 'Parked', look: 'number', cell: ({ first }) => ago(first.parked_at) },
+        { title: 'Action', look: 'number', cell: retryButton },
+      ],
+      attributes: ({ first }) => ({ 'data-position': first.position }),
+    },
+    streams,
   );
 };
 

@@ -16,12 +16,11 @@ import { periodOf } from '../parts/period.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Blackout, scheduleCalendar } from '../parts/schedule-calendar.ts';
 import { type Occurrence, stateBadge } from '../parts/schedule-mark.ts';
-import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { zoned } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, p, nav, form, label, select, option, input, button, details, summary, tr, td, ul, li, strong } = tags;
+const { a, div, span, p, nav, form, label, select, option, input, button, details, summary, ul, li, strong } = tags;
 
 type Agents = ReplyOf<Rows['listAgents']>;
 
@@ -123,17 +122,19 @@ const asTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: (i
   details(
     { class: 'card below' },
     summary(null, 'The same due times as a table'),
-    tableOf(
-      'Due times',
-      [['Job'], ['Due'], ['Decision']],
-      occurrences.map((occurrence) =>
-        tr(
-          null,
-          td({ class: 'main-cell' }, jobLink(visit, occurrence), div({ class: 'quiet' }, agentName(occurrence.agent_id))),
-          td(null, zoned(occurrence.due_at, 'minute')),
-          td({ class: 'state-cell' }, stateBadge(occurrence)),
-        ),
-      ),
+    dataTable<Occurrence>(
+      {
+        ...{ title: 'Due times', kind: 'due-time', nameTitle: 'Job', id: ({ job_id, due_at }) => `${job_id} ${due_at}` },
+        name: ({ job_name, job_status }) => (job_status === 'archived' ? `${job_name} (deleted)` : job_name),
+        href: ({ job_id, agent_id, job_status }) =>
+          job_status === 'archived' ? null : tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`),
+        details: ({ agent_id }) => agentName(agent_id),
+        columns: [
+          { title: 'Decision', look: 'state', cell: stateBadge },
+          { title: 'Due', cell: ({ due_at }) => zoned(due_at, 'minute') },
+        ],
+      },
+      occurrences,
     ),
   );
 

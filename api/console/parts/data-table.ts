@@ -20,6 +20,8 @@ export type DataTable<Row> = {
   /** The title of the first column, which has the name of the thing. */
   readonly nameTitle: string;
   readonly name: (row: Row) => string;
+  /** Renders the name, where its text alone is not enough, such as a time in the zone of the visitor. */
+  readonly shownName?: (row: Row) => Child;
   /** The path of the page about the thing. The whole row leads to it. */
   readonly href?: ((row: Row) => string | null) | undefined;
   /** What follows the name on its line. */
@@ -33,13 +35,13 @@ export type DataTable<Row> = {
   readonly attributes?: (row: Row) => Readonly<Record<string, string | null>>;
 };
 
-const nameCell = <Row>({ name, href, beside, details }: DataTable<Row>, row: Row): Child => {
+const nameCell = <Row>({ name, shownName, href, beside, details }: DataTable<Row>, row: Row): Child => {
   const path = href?.(row) ?? null;
-  const text = span({ class: 'event' }, name(row));
+  const text = span({ class: 'event' }, shownName?.(row) ?? name(row));
   const more = details?.(row) ?? null;
   return td(
     { class: 'main-cell' },
-    path === null ? strong(null, text) : a({ class: 'row-link', href: path }, text),
+    path === null ? strong(null, text) : a({ href: path, class: 'row-link' }, text),
     beside?.(row) ?? null,
     more === null ? null : div({ class: 'quiet' }, more),
   );

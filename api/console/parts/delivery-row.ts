@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { deliveryListOperationsOf } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
+import { dataTable } from './data-table.ts';
 import { failureText } from './failure-text.ts';
 import { sizeText } from './figures.ts';
 import { heldText } from './held-text.ts';
@@ -9,7 +10,7 @@ import { payloadPreview } from './payload-preview.ts';
 import { type Child, tags } from './tags.ts';
 import { ago, between, duration } from './time.ts';
 
-const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
+const { span, div } = tags;
 
 export type Delivery = ReplyOf<ReturnType<typeof deliveryListOperationsOf>['listTenantDeliveries']>[number];
 
@@ -35,54 +36,31 @@ export type Names = {
   readonly integrations?: ReadonlyMap<string, string>;
 };
 
-const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) =>
-  tr(
-    { 'data-kind': 'delivery', 'data-id': delivery.id },
-    td(
-      { class: 'main-cell' },
-      a(
-        { href: tenantPath(`/deliveries/${delivery.id}`), class: 'row-link' },
-        span({ class: 'event' }, delivery.event ?? 'unknown event'),
-        ' ',
-        payloadPreview(delivery.preview),
-      ),
-      div(
-        { class: 'quiet' },
-        delivery.provider ?? 'not verified',
-        integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
-        delivery.reason ? ` · ${delivery.reason}` : '',
-        delivery.reason_note ? `: ${delivery.reason_note}` : '',
-        failureOf(delivery),
-        delivery.replay_suspect ? ' · seen before' : '',
-      ),
-      delivery.held ? div({ class: 'quiet whole' }, heldText(delivery.held)) : null,
-    ),
-    td({ class: 'state-cell' }, badge(stateOf(delivery))),
-    td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(delivery.agent_id) ?? 'an agent'),
-    td({ class: 'number wide-only' }, sizeText(delivery.size_bytes)),
-    td({ class: 'number wide-only' }, tookOf(delivery)),
-    td({ class: 'number' }, ago(delivery.received_at)),
-  );
+const detailsOf = (delivery: Delivery, integrations: Names['integrations']): Child => [
+  delivery.provider ?? 'not verified',
+  integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
+  delivery.reason ? ` · ${delivery.reason}` : '',
+  delivery.reason_note ? `: ${delivery.reason_note}` : '',
+  failureOf(delivery),
+  delivery.replay_suspect ? ' · seen before' : '',
+  delivery.held ? div(null, heldText(delivery.held)) : null,
+];
 
 /** Renders a table of deliveries. */
-export const deliveryTable = (rows: readonly Delivery[], names: Names, title: string) =>
-  div(
-    { class: 'table-box' },
-    table(
-      { class: 'list' },
-      caption({ class: 'hidden' }, title),
-      thead(
-        null,
-        tr(
-          null,
-          th({ scope: 'col' }, 'Event'),
-          th({ scope: 'col' }, 'State'),
-          th({ scope: 'col', class: 'wide-only' }, 'Agent'),
-          th({ scope: 'col', class: 'number wide-only' }, 'Size'),
-          th({ scope: 'col', class: 'number wide-only' }, 'Took'),
-          th({ scope: 'col', class: 'number' }, 'Received'),
-        ),
-      ),
-      tbody(null, ...rows.map((delivery) => rowOf(delivery, names))),
-    ),
+export const deliveryTable = (rows: readonly Delivery[], { tenantPath, agents, integrations }: Names, title: string) =>
+  dataTable<Delivery>(
+    {
+      ...{ title, kind: 'delivery', nameTitle: 'Event', id: ({ id }) => id, name: ({ event }) => event ?? 'unknown event' },
+      href: ({ id }) => tenantPath(`/deliveries/${id}`),
+      beside: ({ preview }) => [' ', payloadPreview(preview)],
+      details: (delivery) => detailsOf(delivery, integrations),
+      columns: [
+        { title: 'State', look: 'state', cell: (delivery) => badge(stateOf(delivery)) },
+        { title: 'Agent', cell: ({ agent_id }) => [icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'] },
+        { title: 'Size', look: 'number', cell: ({ size_bytes }) => sizeText(size_bytes) },
+        { title: 'Took', look: 'number', cell: tookOf },
+        { title: 'Received', look: 'number', cell: ({ received_at }) => ago(received_at) },
+      ],
+    },
+    rows,
   );

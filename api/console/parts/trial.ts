@@ -2,14 +2,14 @@ import type { ReplyOf } from '../../http/ask.ts';
 import type { tryGuardrailsOperationOf } from '../../webhooks/try-guardrails.ts';
 import { badge } from './badge.ts';
 import { counted, countText } from './count-text.ts';
+import { dataTable } from './data-table.ts';
 import { emptyState } from './empty-state.ts';
 import { card } from './facts.ts';
 import { payloadPreview } from './payload-preview.ts';
-import { tableOf } from './table.ts';
 import { type Child, tags } from './tags.ts';
 import { ago } from './time.ts';
 
-const { a, div, p, span, strong, tr, td, details, summary, ul, li } = tags;
+const { div, p, span, strong, details, summary, ul, li } = tags;
 
 type Trial = ReplyOf<ReturnType<typeof tryGuardrailsOperationOf>['tryGuardrails']>;
 type Row = Trial[number];
@@ -32,30 +32,23 @@ const STATES = { pass: 'accepted', label: 'active', redact: 'paused', hold: 'hel
 const verdictBadge = (verdict: Row['verdict_now']) =>
   verdict === null ? span({ class: 'quiet' }, 'not tried') : badge(STATES[verdict], verdict);
 
-const rowView = (row: Row, tenant_id: string) =>
-  tr(
-    { 'data-kind': 'trial-row', 'data-id': row.delivery_id, 'data-now': row.verdict_now ?? '', 'data-then': row.verdict_then },
-    td(
-      { class: 'main-cell' },
-      a(
-        { href: `/console/t/${tenant_id}/deliveries/${row.delivery_id}`, class: 'row-link' },
-        span({ class: 'event' }, row.event ?? 'unknown event'),
-        ' ',
-        payloadPreview(row.preview),
-      ),
-      div({ class: 'quiet' }, row.provider, row.rule === null ? '' : ` · by ${row.rule}`, ' · ', ago(row.received_at)),
-    ),
-    td({ class: 'state-cell' }, verdictBadge(row.verdict_then)),
-    td({ class: 'state-cell' }, verdictBadge(row.verdict_now)),
-    td({ class: 'number wide-only' }, String(row.redactions)),
-    td({ class: 'number wide-only' }, `${countText(row.microseconds)} µs`),
-  );
-
 const rowTable = (title: string, rows: Trial, tenant_id: string) =>
-  tableOf(
-    title,
-    [['Delivery'], ['Then'], ['Now'], ['Redactions', 'number wide-only'], ['Time', 'number wide-only']],
-    rows.map((row) => rowView(row, tenant_id)),
+  dataTable<Row>(
+    {
+      ...{ title, kind: 'trial-row', nameTitle: 'Delivery', id: ({ delivery_id }) => delivery_id },
+      name: ({ event }) => event ?? 'unknown event',
+      href: ({ delivery_id }) => `/console/t/${tenant_id}/deliveries/${delivery_id}`,
+      beside: ({ preview }) => [' ', payloadPreview(preview)],
+      details: ({ provider, rule, received_at }) => [provider, rule === null ? '' : ` · by ${rule}`, ' · ', ago(received_at)],
+      columns: [
+        { title: 'Then', cell: ({ verdict_then }) => verdictBadge(verdict_then) },
+        { title: 'Now', cell: ({ verdict_now }) => verdictBadge(verdict_now) },
+        { title: 'Redactions', look: 'number', cell: ({ redactions }) => String(redactions) },
+        { title: 'Time', look: 'number', cell: ({ microseconds }) => `${countText(microseconds)} µs` },
+      ],
+      attributes: ({ verdict_now, verdict_then }) => ({ 'data-now': verdict_now ?? '', 'data-then': verdict_then }),
+    },
+    rows,
   );
 
 /** Lists the rules by the time that they took, slowest first. */
@@ -69,20 +62,16 @@ const ruleTimes = (rows: Trial) => {
     const all = times.map(({ microseconds }) => microseconds);
     return { rule, evaluated: all.length, total: all.reduce((sum, one) => sum + one, 0), most: Math.max(...all) };
   });
-  return tableOf(
-    'Time per rule',
-    [['Rule'], ['Evaluated', 'number'], ['Mean', 'number'], ['Longest', 'number wide-only']],
-    byRule
-      .toSorted((one, other) => other.total - one.total)
-      .map(({ rule, evaluated, total, most }) =>
-        tr(
-          { 'data-kind': 'rule-time', 'data-id': rule },
-          td({ class: 'main-cell' }, rule),
-          td({ class: 'number' }, countText(evaluated)),
-          td({ class: 'number' }, `${countText(Math.round(total / evaluated))} µs`),
-          td({ class: 'number wide-only' }, `${countText(most)} µs`),
-        ),
-      ),
+  return dataTable<(typeof byRule)[number]>(
+    {
+      ...{ title: 'Time per rule', kind: 'rule-time', nameTitle: 'Rule', id: ({ rule }) => rule, name: ({ rule }) => rule },
+      columns: [
+        { title: 'Evaluated', look: 'number', cell: ({ evaluated }) => countText(evaluated) },
+        { title: 'Mean', look: 'number', cell: ({ evaluated, total }) => `${countText(Math.round(total / evaluated))} µs` },
+        { title: 'Longest', look: 'number', cell: ({ most }) => `${countText(most)} µs` },
+      ],
+    },
+    byRule.toSorted((one, other) => other.total - one.total),
   );
 };
 
