@@ -77,17 +77,21 @@ const costOf = ({ cost_usd }: Activity): Child => (cost_usd === undefined ? span
 
 const agentTable = (visit: Visit, agents: readonly Agent[], of: (agent_id: string) => Activity): Child => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+  const areDeleted = visit.query.get('deleted') === 'true';
   return dataTable<Agent>(
     {
       ...{ title: 'Agents', kind: 'agent', nameTitle: 'Agent', id: ({ id }) => id, name: ({ name }) => name },
       href: ({ id }) => at(`/agents/${id}`),
-      beside: (agent) => favoriteButton(visit, agent),
+      beside: (agent) => (areDeleted ? null : favoriteButton(visit, agent)),
       details: ({ id, description, slug }) => [
         description ?? slug,
         heldOf(of(id), at(`/deliveries?${new URLSearchParams({ status: 'held', agent_id: id })}`)),
       ],
       columns: [
-        { title: 'State', look: 'state', cell: ({ is_active }) => badge(is_active ? 'active' : 'inactive') },
+        {
+          ...{ title: 'State', look: 'state' },
+          cell: ({ is_active }) => (areDeleted ? badge('inactive', 'deleted') : badge(is_active ? 'active' : 'inactive')),
+        },
         {
           title: 'Runner',
           cell: ({ id }) => span({ 'data-runner': of(id).presence?.connected_since ? 'connected' : '' } as never, runnerOf(of(id))),
