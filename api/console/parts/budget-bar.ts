@@ -14,11 +14,10 @@ const HOUR_MS = 3_600_000;
 const NEAR = 0.8;
 
 /** Renders how much of its hourly budget an agent has used in an hour, and until when it is stopped. */
-export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, left_usd, refused, refused_sessions }: Hour) => {
+export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, limit_usd: limit, refused, refused_sessions }: Hour) => {
   const used = open_usd + settled_usd + sessions_usd;
-  if (left_usd === null) return span({ 'data-budget': 'none' } as never, `${usd(used)} this hour, no limit`);
-  const limit = used + left_usd;
-  const state = left_usd <= 0 ? 'stopped' : used >= limit * NEAR ? 'near' : 'ok';
+  if (limit === null) return span({ 'data-budget': 'none' } as never, `${usd(used)} this hour, no limit`);
+  const state = used >= limit ? 'stopped' : used >= limit * NEAR ? 'near' : 'ok';
   const text = `${usd(used)} of ${usd(limit)} this hour`;
   const attributes = {
     min: '0',
