@@ -211,9 +211,17 @@ class Annals:
             yield from answer.value
 
     def stream(self, operation: str, fields: Optional[Mapping[str, Any]] = None, /) -> http.client.HTTPResponse:
-        """Returns the open response of an operation, such as a stream of changes. The caller reads and closes it."""
+        """Returns the open response of an operation, such as a stream of changes. The caller reads and closes it.
+
+        Raises Problem if it is refused; opening it is not repeated.
+        """
         request, _ = self._request(self._operation(operation), fields or {}, {})
-        return self._opener.open(request, timeout=self._timeout)
+        try:
+            return self._opener.open(request, timeout=self._timeout)
+        except urllib.error.HTTPError as error:
+            with error:
+                headers = {name.lower(): text for name, text in error.headers.items()}
+                raise Problem(operation, error.code, _document(error.read()), _retry_after(headers)) from None
 
     def document(self) -> Mapping[str, Any]:
         """Returns the OpenAPI document of the platform."""

@@ -116,6 +116,15 @@ except Problem as problem:
   assert.equal(problem, ['invalid', 422, '/name', true, true]);
 });
 
+pythonTest('a refused stream raises a Problem, too', async () => {
+  const problem = await run(`
+try:
+  Annals(key='ann_unknown').stream('streamTenantChanges', tenant)
+except Problem as problem:
+  result = [problem.status, bool(problem.code)]`);
+  assert.equal(problem, [401, true]);
+});
+
 pythonTest('a missing path field, an unknown operation and a redirect are errors', async () => {
   statuses.push(302);
   const errors = await run(`
