@@ -6,7 +6,8 @@ import { listen } from '../../infra/http/listen.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
-import { createIntegration, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
+import { createAgent, createIntegration, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
+import { seedSession } from '../fixtures/console-sessions.ts';
 
 const stage = async () => {
   const p = await startConsole();
@@ -94,6 +95,70 @@ browserTest('on a phone, long previews of payloads are shown whole, and cover no
       assert.ok(found >= 3, `${path} has previews`);
       assert.is(covered, 0, path);
       assert.not.ok(await page.evaluate(`[...document.querySelectorAll('.table-box')].some((one) => one.scrollWidth > one.clientWidth)`));
+    }
+  }),
+);
+
+/** Returns the page if it is wider than the window, and the parts of messages that end outside their card. */
+const TOO_WIDE = `[
+  ...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : []),
+  ...[...document.querySelectorAll('.messages :is(.markdown, pre, .table-box)')]
+    .filter((one) => one.getBoundingClientRect().right > one.closest('.card').getBoundingClientRect().right)
+    .map((one) => one.className || one.tagName),
+]`;
+
+browserTest('a long line of code and a wide table in a message are scrolled inside the message at every width', () =>
+  onPhone(async (page) => {
+    const { p } = given!;
+    const { id, runner } = await seedSession(p, await createAgent(p, 'Writer'));
+    const cells = (text: string) => `|${`${text}|`.repeat(30)}`;
+    const content = `\`\`\`\n${'x'.repeat(400)}\n\`\`\`\n\n${cells('column')}\n${cells('-')}\n${cells('value')}`;
+    const said = await p.send('POST', `${p.tenant}/sessions/${id}/messages`, { key: runner, body: { role: 'assistant', content } });
+    assert.is(said.status, 201, said.text);
+    await p.waitForProjections();
+    for (const width of [320, 375, 480, 768, 1280]) {
+      await page.setViewportSize({ width, height: 812 });
+      await page.goto(`${p.base}/sessions/${id}`);
+      assert.is(await page.locator('.markdown pre').count(), 1);
+      assert.equal(await page.evaluate(TOO_WIDE), [], `at ${width}`);
+    }
+  }),
+);
+
+/** Reads, for each table of the page, whether its column titles are visible, each above the cells of its column. */
+const READ_TITLES = `[...document.querySelectorAll('table:is(.matrix, .grid)')].map((table) => {
+  const titles = [...table.querySelectorAll('thead th')].map((one) => one.getBoundingClientRect());
+  const isAbove = (cell, index) => titles[index].height > 5 && Math.abs(titles[index].left - cell.getBoundingClientRect().left) < 2;
+  return [...table.querySelectorAll('tbody tr')].every((row) => [...row.cells].slice(1).every((cell, index) => isAbove(cell, index + 1)));
+})`;
+
+browserTest('on a phone, the tables of the access page keep the titles of their columns', () =>
+  onPhone(async (page) => {
+    const { p } = given!;
+    await createAgent(p, 'Second');
+    await p.waitForProjections();
+    for (const width of [320, 375, 480]) {
+      await page.setViewportSize({ width, height: 812 });
+      await page.goto(`${p.base}/access`);
+      assert.equal(await page.evaluate(READ_TITLES), [true, true], `at ${width}`);
+    }
+  }),
+);
+
+browserTest('on a phone, the overview shows the whole name and slug of an agent beside its state', () =>
+  onPhone(async (page) => {
+    const { p } = given!;
+    await createAgent(p, `${'Long name '.repeat(5)}${'y'.repeat(30)}`, { slug: `long-${'slug'.repeat(10)}` });
+    await p.waitForProjections();
+    for (const width of [320, 375]) {
+      await page.setViewportSize({ width, height: 812 });
+      await page.goto(p.base);
+      const covered = await page.evaluate(`[...document.querySelectorAll('[data-kind="agent"]')].filter((line) => {
+        const right = (one) => one.getBoundingClientRect().right;
+        const badge = line.querySelector('.badge').getBoundingClientRect();
+        return [...line.querySelectorAll('strong, a .quiet')].some((one) => right(one) > badge.left) || badge.right > right(line);
+      }).map((line) => line.textContent)`);
+      assert.equal(covered, [], `at ${width}`);
     }
   }),
 );

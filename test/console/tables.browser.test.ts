@@ -52,7 +52,7 @@ const stage = async () => {
     ...['/tenants', '/users', '/plans', '/allowed-accounts'].map((path) => `/console/platform${path}`),
     '/console/me',
   ];
-  return { p, server, lists, browser: await launchChromium(server.port) };
+  return { p, agent, server, lists, browser: await launchChromium(server.port) };
 };
 const given = chromium === undefined ? null : await stage();
 
@@ -115,6 +115,16 @@ browserTest('each row of a list has the same values at every width, each with it
     }
   }
   assert.equal([wrong, faults.found], [[], []]);
+  await page.context().close();
+});
+
+browserTest('the latest deliveries of an agent fit into their card, without a column for the agent', async () => {
+  const { p, browser, agent } = given!;
+  const { page } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  await page.goto(`${p.base}/agents/${agent}`);
+  const box = page.locator('.table-box', { hasText: 'Latest deliveries' });
+  assert.equal(await box.locator('th').allInnerTexts(), ['Event', 'State', 'Size', 'Took', 'Received']);
+  assert.not.ok(await box.evaluate('(one) => one.scrollWidth > one.clientWidth'));
   await page.context().close();
 });
 

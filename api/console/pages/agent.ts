@@ -137,7 +137,7 @@ export const agentPage = page({
       const recent = panel(deliveries, (found) =>
         found.length === 0
           ? emptyState({ icon: 'inbox', title: 'No deliveries yet', why: 'This agent has not received any, or you may not see them.' })
-          : deliveryTable(found, { tenantPath: at, agents: new Map([[value.id, value.name]]) }, 'Latest deliveries'),
+          : deliveryTable(found, { tenantPath: at }, 'Latest deliveries'),
       );
       return [
         div(

@@ -85,7 +85,11 @@ export const overviewPage = page({
                   ...found.map(({ id, name, slug, is_active }) =>
                     li(
                       { 'data-kind': 'agent', 'data-id': id },
-                      a({ href: at(`/agents/${id}`), class: 'row-link' }, icon('bot'), strong(null, name), span({ class: 'quiet' }, slug)),
+                      a(
+                        { href: at(`/agents/${id}`), class: 'row-link' },
+                        icon('bot'),
+                        span({ class: 'sentence' }, strong(null, name), ' ', span({ class: 'quiet' }, slug)),
+                      ),
                       badge(is_active ? 'active' : 'inactive'),
                     ),
                   ),

@@ -31,7 +31,8 @@ const tookOf = ({ received_at, acknowledged_at }: Delivery): Child =>
 
 export type Names = {
   readonly tenantPath: (rest: string) => string;
-  readonly agents: ReadonlyMap<string, string>;
+  /** The names of the agents; absent on the page of an agent, which needs no column for them. */
+  readonly agents?: ReadonlyMap<string, string>;
   /** The names of the integrations; absent on a page whose visitor may not see them, or that is about one of them. */
   readonly integrations?: ReadonlyMap<string, string>;
 };
@@ -56,7 +57,7 @@ export const deliveryTable = (rows: readonly Delivery[], { tenantPath, agents, i
       details: (delivery) => detailsOf(delivery, integrations),
       columns: [
         { title: 'State', look: 'state', cell: (delivery) => badge(stateOf(delivery)) },
-        { title: 'Agent', cell: ({ agent_id }) => [icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'] },
+        ...(agents ? [{ title: 'Agent', cell: ({ agent_id }: Delivery) => [icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'] }] : []),
         { title: 'Size', look: 'number', cell: ({ size_bytes }) => sizeText(size_bytes) },
         { title: 'Took', look: 'number', cell: tookOf },
         { title: 'Received', look: 'number', cell: ({ received_at }) => ago(received_at) },
