@@ -56,12 +56,13 @@ const SIGNED_OUT: Problem = {
 export const consolePath = (text: string | null | undefined): string =>
   text && /^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) && !text.startsWith('/console//') ? text : '/console';
 
-export const signInPath = (visit: Pick<Visit, 'url'>, hadSession: boolean): string =>
-  `${SIGN_IN}?${new URLSearchParams({ return_to: visit.url, ...(hadSession ? { ended: '1' } : {}) })}`;
+/** The pages before the sign-in: their URLs have the codes of links and the tokens of invitations in their fragments. */
+const HAS_SECRET = /^\/console\/(?:sign-in|in|invitation)(?:\/|$)/;
 
 export const htmlResponse = (c: Context, text: string, status: number): Response =>
   c.body(text, status as 200, {
     ...SECURITY_HEADERS,
+    ...(HAS_SECRET.test(c.req.path) ? { 'referrer-policy': 'no-referrer' } : {}),
     'content-type': 'text/html; charset=utf-8',
     'content-length': String(Buffer.byteLength(text)),
   });
@@ -70,6 +71,20 @@ export const redirect = (c: Context, location: string, cookies: readonly string[
   const response = c.body(null, 303, { ...SECURITY_HEADERS, location });
   for (const cookie of cookies) response.headers.append('set-cookie', cookie);
   return response;
+};
+
+/** Returns the URL of the page with a form that was sent: of a form of an operation, or of the session to which a file was added. */
+const formUrl = ({ path, params: { operation, ...ids } }: Visit): string =>
+  operation === undefined ? path.replace(/\/files$/, '') : `${path}?${new URLSearchParams(ids)}`;
+
+/**
+ * Redirects to the sign-in page, which leads back to the page. If a form was sent, it leads back to the form, and says
+ * that nothing was saved.
+ */
+export const signInAgain = (c: Context, visit: Visit, hadSession: boolean): Response => {
+  const isForm = c.req.method !== 'GET';
+  const ended = isForm ? { ended: 'form' } : hadSession ? { ended: '1' } : {};
+  return redirect(c, `${SIGN_IN}?${new URLSearchParams({ return_to: isForm ? formUrl(visit) : visit.url, ...ended })}`);
 };
 
 /** Why a page cannot be shown, and what is shown below the problem. */
@@ -118,7 +133,7 @@ export const answerError = async (error: unknown, c: Context, deps: ConsoleDeps)
 export const endedResponse = (c: Context, visit: Visit, problem: Problem): Response =>
   isRefresh(c)
     ? c.body(JSON.stringify(problem), 401, { ...SECURITY_HEADERS, 'content-type': 'application/problem+json' })
-    : redirect(c, signInPath(visit, true));
+    : signInAgain(c, visit, true);
 
 /**
  * Identifies the visitor. `params` are parameters of the page in addition to those in its path. If nobody is signed in,
@@ -134,7 +149,7 @@ export const identify = async (
   const { app, cookies } = deps;
   const requested = requestedVisit(c, deps);
   const known = { ...requested, params: { ...requested.params, ...params } };
-  if (cookies.session(c) === undefined) return isRefresh(c) ? endedResponse(c, known, SIGNED_OUT) : redirect(c, signInPath(known, false));
+  if (cookies.session(c) === undefined) return isRefresh(c) ? endedResponse(c, known, SIGNED_OUT) : signInAgain(c, known, false);
   const { tenant_id = '' } = known.params;
   const [me, degraded] = await Promise.all([
     known.ask(known.rows.readMe, TENANT_ID.test(tenant_id) ? { tenant_id } : {}),

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { problemOf } from '../http/ask.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
-import { type ConsoleDeps, identify, redirect, refuse, signInPath } from './answers.ts';
+import { type ConsoleDeps, identify, redirect, refuse, signInAgain } from './answers.ts';
 import { WRITE_ID } from './chat-forms.ts';
 import { afterToken } from './form-target.ts';
 import { splitForm } from './form-texts.ts';
@@ -45,7 +45,7 @@ const addFile = (deps: ConsoleDeps) => async (c: Context) => {
   const path = `/tenant/${encodeURIComponent(tenant_id)}/sessions/${encodeURIComponent(session_id)}/attachments`;
   const init = { method: 'POST', headers, body: rest, duplex: 'half' } as RequestInit;
   const response = await deps.app.request(path, init, c.env as object);
-  if (response.status === 401) return redirect(c, signInPath(visit, true));
+  if (response.status === 401) return signInAgain(c, visit, true);
   if (!response.ok) return refuse(c, deps, await problemOf(response));
   const { id } = (await response.json()) as { readonly id: string };
   const files = [...visit.query.getAll('file'), id].map((file) => ['file', file]);

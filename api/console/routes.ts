@@ -164,7 +164,8 @@ const signInWith = async (c: Context, { app }: ConsoleDeps, path: string, fields
 const whyEnded = async (c: Context, { ask, rows }: Visit, { cookies }: ConsoleDeps): Promise<string> => {
   const me = cookies.session(c) === undefined ? null : await ask(rows.readMe, {});
   const isReason = me && !me.ok && (me.status === 401 || me.status === 403);
-  return `The session has ended: ${isReason ? me.problem.detail : 'sign in again'}. You return to the page that you were on.`;
+  const isForm = c.req.query('ended') === 'form';
+  return `The session has ended: ${isReason ? me.problem.detail : 'sign in again'}. ${isForm ? 'Nothing of the form was saved. You return to the form' : 'You return to the page that you were on'}.`;
 };
 
 const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {

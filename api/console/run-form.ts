@@ -3,7 +3,7 @@ import type { Answer, Problem } from '../http/ask.ts';
 import { readFormText } from '../http/read-form.ts';
 import { UPLOAD_FIELD } from '../http/upload-route.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
-import { type ConsoleDeps, redirect, refuse, signInPath } from './answers.ts';
+import { type ConsoleDeps, redirect, refuse, signInAgain } from './answers.ts';
 import { type Form, formOf } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
@@ -149,7 +149,7 @@ const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Res
 
 const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: Answer<unknown> & { ok: false }): Promise<Response> => {
   const { c, deps, visit, row, params } = run;
-  if (status === 401) return redirect(c, signInPath(visit, true));
+  if (status === 401) return signInAgain(c, visit, true);
   if (isLikeUnknown(problem)) return showUnknown(c, deps, visit);
   if (problem.code === 'secret_already_shown') {
     const at = headers.get('location');

@@ -27,7 +27,7 @@ const POLICIES: Readonly<Record<string, RegExp>> = {
   'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'$/,
   'cross-origin-opener-policy': /^same-origin$/,
   'cross-origin-resource-policy': /^same-origin$/,
-  'referrer-policy': /^no-referrer$/,
+  'referrer-policy': /^(?:same-origin|no-referrer)$/,
   'permissions-policy': /^accelerometer=\(\), .*camera=\(\), .*usb=\(\), .*clipboard-write=\(self\)$/,
   'x-content-type-options': /^nosniff$/,
 };

@@ -71,7 +71,7 @@ test('every page of the console has the security headers and one h1, but no inli
       ['cross-origin-opener-policy', 'cross-origin-resource-policy', 'referrer-policy', 'cache-control', 'x-content-type-options'].map(
         (name) => headers.get(name),
       ),
-      ['same-origin', 'same-origin', 'no-referrer', 'no-store', 'nosniff'],
+      ['same-origin', 'same-origin', 'same-origin', 'no-store', 'nosniff'],
       path,
     );
     assert.is(text.match(/<h1/g)?.length, 1, path);

@@ -14,6 +14,25 @@ test('signing in with an API key opens the page that the visitor had requested',
   assert.is((await p.open(p.base, sessionOf(answer))).status, 200);
 });
 
+test('a form that is sent without a valid session leads after the sign-in to the form, and the sign-in says nothing was saved', async () => {
+  const form = `/console/run/createAgent?tenant_id=${p.tenant_id}`;
+  for (const session of ['', `${(await p.signIn()).slice(0, -4)}AAAA`]) {
+    const sent = await p.submit('/console/run/createAgent', { ':tenant_id': p.tenant_id, '/name': 'A', '/slug': 'a' }, undefined, session);
+    const location = sent.headers.get('location')!;
+    assert.is(new URL(location, 'http://annals.test').searchParams.get('return_to'), form);
+    assert.match((await p.open(location, session)).text, /The session has ended: [\s\S]+Nothing of the form was saved/);
+    const answer = await p.submit('/console/sign-in', { key: p.key, return_to: form }, undefined, '');
+    const page = await p.open(answer.headers.get('location')!, sessionOf(answer));
+    assert.is(page.status, 200);
+    assert.match(page.text, new RegExp(`name=":tenant_id" value="${p.tenant_id}"`));
+  }
+});
+
+test('pages whose URLs have secrets in their fragments send no referrer', async () => {
+  for (const path of ['/console/sign-in', '/console/in', '/console/invitation'])
+    assert.is((await p.open(path, '')).headers.get('referrer-policy'), 'no-referrer', path);
+});
+
 test('after a wrong key, the sign-in page gives the reason, does not show the key, and still leads to the requested page', async () => {
   const answer = await p.submit('/console/sign-in', { key: 'wrong-secret', return_to: `${p.base}/agents` }, undefined, '');
   assert.is(answer.status, 401);

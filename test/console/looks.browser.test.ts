@@ -47,6 +47,21 @@ browserTest('the first paint of a page already has the chosen theme, or that of 
   assert.equal([chosenDark, chosenLight], [dark, light]);
 });
 
+browserTest('after a form that failed, "Go back" opens the page from which it was sent', async () => {
+  const { p, open } = given!;
+  const { page } = await open(DESK);
+  await page.goto(`${p.base}/agents?q=x`);
+  await page.evaluate(`(() => {
+    const form = Object.assign(document.createElement('form'), { method: 'post', action: '/console/preferences' });
+    form.append(Object.assign(document.createElement('input'), { name: 'theme', value: 'x'.repeat(9000) }));
+    document.body.append(form);
+    form.submit();
+  })()`);
+  await page.click('a:has-text("Go back")');
+  await page.waitForURL(/agents\?q=x/);
+  await page.context().close();
+});
+
 /** Pages with filters, an order, tabs and a past time in their URLs. */
 const statesOf = ({ p, seeded }: NonNullable<typeof given>): readonly string[] => [
   `${p.base}/deliveries?outcome=accepted`,
