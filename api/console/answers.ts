@@ -100,8 +100,8 @@ const cameFrom = (c: Context, { origin }: Visit): string | null => {
 };
 
 /**
- * Answers a request that has failed because of a problem. The frame of the page stays, with the navigation that follows
- * from the URL, because it is not known who the visitor is. The page tries again by itself until the problem is over.
+ * Answers a request that has failed because of a problem. The frame of the page stays. If it is not known who the visitor
+ * is, its navigation follows from the URL. The page tries again by itself until the problem is over.
  */
 const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Visit, { problem, more = [] }: Failure): Response => {
   const live = c.req.method === 'GET' && isTemporary(problem) ? retryOf(visit, true) : null;
@@ -109,7 +109,7 @@ const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Vis
   const content = problemContent(visit, problem, { isRetried: live !== null, back: cameFrom(c, visit), more, isSignedIn });
   if (!isSignedIn) return htmlResponse(c, plainDocument(assets, visit, problem.title, ...content), problem.status);
   const frame = { title: 'Not available', nav: entryAt(visit), trail: [], content, live };
-  return htmlResponse(c, framed(assets, { ...visit, may: mayAtPath(visit) }, frame), problem.status);
+  return htmlResponse(c, framed(assets, visit.me === null ? { ...visit, may: mayAtPath(visit) } : visit, frame), problem.status);
 };
 
 /** Returns the visit of a request, in which the visitor is still missing. */
@@ -117,8 +117,12 @@ export const requestedVisit = (c: Context, { app, operations, cookies, names, gu
   visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin, names, guides, session: cookies.session(c) });
 
 /** Refuses a request for a page with a problem that no operation of the API has returned. */
-export const refuse = (c: Context, deps: ConsoleDeps, problem: Pick<Problem, 'status' | 'title' | 'detail' | 'code'>): Response =>
-  failedResponse(c, deps, requestedVisit(c, deps), { problem: { type: '', request_id: '', ...problem } });
+export const refuse = (
+  c: Context,
+  deps: ConsoleDeps,
+  problem: Pick<Problem, 'status' | 'title' | 'detail' | 'code'>,
+  visit: Visit = requestedVisit(c, deps),
+): Response => failedResponse(c, deps, visit, { problem: { type: '', request_id: '', ...problem } });
 
 /** Answers a request for a page whose handler has thrown an error: with a page that shows the problem. */
 export const answerError = async (error: unknown, c: Context, deps: ConsoleDeps): Promise<Response> => {

@@ -41,7 +41,10 @@ export const unknownPath =
   async (c: Context): Promise<Response> => {
     const allow = allowedAt(app, c.req.path).join(', ');
     if (allow !== '' && c.req.method === 'OPTIONS') return c.body(null, 204, { allow: `${allow}, OPTIONS` });
-    if (allow !== '') return withAllow(refuse(c, deps, NOT_ALLOWED[allow.startsWith('GET') ? 'page' : 'form']), allow);
     const visit = await identify(c, deps);
+    if (allow !== '') {
+      const why = NOT_ALLOWED[allow.startsWith('GET') ? 'page' : 'form'];
+      return withAllow(refuse(c, deps, why, visit instanceof Response ? undefined : visit), allow);
+    }
     return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage(visit)), 404);
   };

@@ -87,6 +87,5 @@ export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof op
     return fetch(c.req.raw, { ...(incoming ? { incoming } : {}), requestId: c.get('requestId') });
   };
   const respond = (c: Context): Promise<Response> => answer(c).catch((error) => failureResponse(error, c, options));
-  for (const path of ['/console', '/console/*']) app.on(METHODS, path, respond);
-  for (const path of ['/guides', '/guides/*']) app.get(path, respond);
+  for (const path of ['/console', '/console/*', '/guides', '/guides/*']) app.on(METHODS, path, respond);
 };

@@ -83,6 +83,10 @@ const CASES: readonly Failing[] = [
       ...{ status: 405, path, method, reason: /changes nothing/ },
     })),
   ),
+  ...['PUT', 'POST', 'DELETE'].map((method) => ({
+    what: 'a method that a guide does not support',
+    ...{ status: 405, path: '/guides', method, headers: HTML, reason: /changes nothing/ },
+  })),
   { what: 'the address of a form', status: 405, path: '/console/sign-out', reason: /is no page/ },
   {
     what: 'a form of another site',
@@ -182,6 +186,18 @@ test('a method that a page does not support is answered with those that it suppo
   const answer = await p.send('PUT', p.base, { key: '', headers: { cookie: p.cookie, ...OWN_PAGE } });
   assert.is(answer.headers.get('allow'), 'GET, HEAD');
   assert.is((await p.send('OPTIONS', '/console/sign-in', { key: '' })).headers.get('allow'), 'GET, HEAD, POST, OPTIONS');
+});
+
+test('a method that a page does not support is answered in the layout of the visitor, with their tenant and navigation', async () => {
+  const layoutOf = ({ text }: { readonly text: string }) =>
+    (/<aside id="nav"[\s\S]*?<\/aside>/.exec(text)?.[0] ?? '').match(/href="[^"]*"/g);
+  const expected = layoutOf(await p.open(`${p.base}/deliveries`));
+  assert.ok(expected && expected.length > 5);
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    const answer = await p.send(method, `${p.base}/deliveries`, { key: '', headers: { cookie: p.cookie, ...OWN_PAGE } });
+    assert.is(answer.status, 405);
+    assert.equal(layoutOf(answer), expected, method);
+  }
 });
 
 test('the page of an unknown object leads to the list of its kind, which the visitor may open', async () => {
