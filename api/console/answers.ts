@@ -83,7 +83,7 @@ const formUrl = ({ path, params: { operation, ...ids } }: Visit): string =>
  */
 export const signInAgain = (c: Context, visit: Visit, hadSession: boolean): Response => {
   const isForm = c.req.method !== 'GET';
-  const ended = isForm ? { ended: 'form' } : hadSession ? { ended: '1' } : {};
+  const ended: Record<string, string> = isForm ? { ended: 'form' } : hadSession ? { ended: '1' } : {};
   return redirect(c, `${SIGN_IN}?${new URLSearchParams({ return_to: isForm ? formUrl(visit) : visit.url, ...ended })}`);
 };
 
