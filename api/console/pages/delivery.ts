@@ -7,7 +7,7 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { attemptsTable } from '../parts/attempts-table.ts';
 import { badge } from '../parts/badge.ts';
-import { type DeliveryDetail as Detail, isSent, messagesOf } from '../parts/delivery-messages.ts';
+import { type DeliveryDetail as Detail, isSent, messagesOf, shownStatus } from '../parts/delivery-messages.ts';
 import { deliveryReason, failedAttemptOf } from '../parts/delivery-reason.ts';
 import { stateOf } from '../parts/delivery-row.ts';
 import { wayOf } from '../parts/delivery-way.ts';
@@ -167,7 +167,7 @@ export const deliveryPage = page({
       div(
         { 'data-kind': 'delivery', 'data-id': value.id, 'data-position': delivery.position },
         heading(
-          span(null, nameOf(value, job?.ok ? job.value : null), ' ', badge(stateOf(value))),
+          span(null, nameOf(value, job?.ok ? job.value : null), ' ', badge(stateOf({ ...value, status: shownStatus(value) }))),
           subtitleOf(value, beside, visit),
           ...actionsOf(visit, value),
         ),

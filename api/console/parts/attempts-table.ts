@@ -1,5 +1,5 @@
 import { counted } from './count-text.ts';
-import { type Attempt, type DeliveryDetail, type Message, messageWords } from './delivery-messages.ts';
+import { type Attempt, type DeliveryDetail, isPublished, type Message, messageWords } from './delivery-messages.ts';
 import { failureText } from './failure-text.ts';
 import { type Child, tags } from './tags.ts';
 import { between, duration, zoned } from './time.ts';
@@ -91,10 +91,14 @@ const rowsOf = (attempts: readonly Attempt[], links: MessageLinks): readonly Chi
   return rows;
 };
 
-const publishedText = ({ at, published_at }: Message['step']): Child =>
-  published_at === null ? 'not published yet' : `published after ${duration(Math.max(0, between(at, published_at)))}`;
+const publishedText = (message: Message): Child => {
+  const { at, published_at } = message.step;
+  if (published_at === null) return isPublished(message) ? 'published' : 'not published yet';
+  return `published after ${duration(Math.max(0, between(at, published_at)))}`;
+};
 
-const bodyOf = (delivery: DeliveryDetail, { step, attempts, sessions }: Message, links: MessageLinks) => {
+const bodyOf = (delivery: DeliveryDetail, message: Message, links: MessageLinks) => {
+  const { step, attempts, sessions } = message;
   const { agentText, sessionText } = links;
   const agent = agentText(step.agent_id);
   return tbody(
@@ -105,7 +109,7 @@ const bodyOf = (delivery: DeliveryDetail, { step, attempts, sessions }: Message,
         { colspan: 4, scope: 'rowgroup' } as never,
         span(null, messageWords(step, delivery), agent === null ? null : [' to ', agent], ', '),
         time({ datetime: step.at }, zoned(step.at)),
-        span({ class: 'quiet' }, ', ', publishedText(step)),
+        span({ class: 'quiet' }, ', ', publishedText(message)),
         ...sessions.map(({ session_id }) => span({ class: 'quiet' }, ', ', sessionText(session_id!))),
       ),
     ),

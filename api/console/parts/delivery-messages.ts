@@ -28,6 +28,19 @@ export const messagesOf = ({ causation, attempts }: DeliveryDetail): readonly Me
   });
 };
 
+/** Returns the last message that a runner gets; null if the delivery was never sent. */
+export const lastMessageOf = (delivery: DeliveryDetail): Message | null =>
+  messagesOf(delivery).findLast(({ step }) => isSent(step)) ?? null;
+
+/** Returns whether a message was published. An attempt shows it, too, and can be recorded before the publication is. */
+export const isPublished = ({ step, attempts }: Message): boolean => step.published_at !== null || attempts.length > 0;
+
+/** Returns the status of a delivery. One that waits to be published is queued as soon as an attempt shows its publication. */
+export const shownStatus = (delivery: DeliveryDetail): DeliveryDetail['status'] => {
+  const last = lastMessageOf(delivery);
+  return delivery.status === 'waiting' && last && isPublished(last) ? 'queued' : delivery.status;
+};
+
 const actorWords = ({ actor }: Step): string => {
   if (actor.kind === 'user') return `by ${actor.name ?? 'a user'}`;
   return actor.kind === 'agent' ? 'by the runner of an agent' : 'by the platform';

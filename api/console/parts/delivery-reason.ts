@@ -4,7 +4,7 @@ import { curlScheme } from '../../webhooks/curl-scheme.ts';
 import { whyWords } from '../../webhooks/held-words.ts';
 import { logTail } from './attempts-table.ts';
 import { counted } from './count-text.ts';
-import type { Attempt, DeliveryDetail } from './delivery-messages.ts';
+import { type Attempt, type DeliveryDetail, lastMessageOf, shownStatus } from './delivery-messages.ts';
 import { heldText } from './held-text.ts';
 import type { Reason } from './reason-card.ts';
 import { setupSteps } from './setup-steps.ts';
@@ -26,7 +26,8 @@ export type ReasonContext = {
 };
 
 /** Returns the last attempt of the last message that failed with a report. */
-export const failedAttemptOf = ({ attempts }: DeliveryDetail): Attempt | null => attempts.findLast(({ report }) => report !== null) ?? null;
+export const failedAttemptOf = (delivery: DeliveryDetail): Attempt | null =>
+  lastMessageOf(delivery)?.attempts.findLast(({ report }) => report !== null) ?? null;
 
 const othersText = ({ others, paths }: ReasonContext): Child =>
   others ? a({ href: paths.others, 'data-others': String(others) } as never, `${counted(others, 'other')} ended like this`) : null;
@@ -46,7 +47,7 @@ const failureFacts = (attempt: Attempt | null): readonly Child[] => [
 const lastLog = (attempt: Attempt | null): Child => (attempt?.report?.stderr_tail ? logTail(attempt.report.stderr_tail) : null);
 
 const deadReason = (delivery: DeliveryDetail, context: ReasonContext): Reason => {
-  const { expired, reason, attempts } = delivery;
+  const { expired, reason } = delivery;
   if (expired)
     return {
       tone: 'dead',
@@ -56,7 +57,7 @@ const deadReason = (delivery: DeliveryDetail, context: ReasonContext): Reason =>
       below: without(othersText(context)),
     };
   const attempt = failedAttemptOf(delivery);
-  const count = attempts.filter(({ event_id }) => event_id === attempts.at(-1)?.event_id).length;
+  const count = lastMessageOf(delivery)?.attempts.length ?? 0;
   const ended =
     reason === 'terminated' ? `given up by the runner after ${counted(count, 'attempt')}` : `${counted(count, 'attempt')} failed`;
   return {
@@ -133,7 +134,8 @@ const queueText = ({ presence, agent, paths }: ReasonContext): Child => {
 };
 
 const waitingReason = (delivery: DeliveryDetail, context: ReasonContext): Reason | null => {
-  const { status, held } = delivery;
+  const { held } = delivery;
+  const status = shownStatus(delivery);
   const { presence, agent } = context;
   const attempt = failedAttemptOf(delivery);
   const queue = queueText(context);

@@ -1,6 +1,6 @@
 import { whyWords } from '../../webhooks/held-words.ts';
 import { counted } from './count-text.ts';
-import { type DeliveryDetail, isSent, type Message, messagesOf, messageWords } from './delivery-messages.ts';
+import { type DeliveryDetail, isPublished, isSent, type Message, messagesOf, messageWords, shownStatus } from './delivery-messages.ts';
 import { heldText } from './held-text.ts';
 import { tags } from './tags.ts';
 import type { TrailStep } from './trail.ts';
@@ -53,7 +53,8 @@ const ENDS = {
 } as const;
 
 /** Returns the start of a message, unless it is the first, its publication, and how its attempts ended. */
-const messageSteps = (delivery: DeliveryDetail, { step, attempts }: Message): readonly TrailStep[] => {
+const messageSteps = (delivery: DeliveryDetail, message: Message): readonly TrailStep[] => {
+  const { step, attempts } = message;
   const { type, at, position, published_at } = step;
   const isFirst = type !== 'DeliveryRequeued' && type !== 'DeliveryReleased';
   const last = attempts.at(-1);
@@ -63,7 +64,7 @@ const messageSteps = (delivery: DeliveryDetail, { step, attempts }: Message): re
     : ({ icon: 'rotate-ccw', tone: 'good', title: messageWords(step, delivery) } as const);
   return [
     { ...started, at, position },
-    ...(isSent(step) && published_at !== null ? [{ icon: 'send', tone: 'good', title: 'Published', at: published_at } as const] : []),
+    ...(isSent(step) && isPublished(message) ? [{ icon: 'send', tone: 'good', title: 'Published', at: published_at } as const] : []),
     ...(last ? [{ icon, tone, title: counted(attempts.length, 'attempt'), detail: words, at: last.at }] : []),
   ];
 };
@@ -83,7 +84,9 @@ const WAITS: Readonly<Record<string, Pick<TrailStep, 'icon' | 'tone' | 'title'>>
   held: { icon: 'circle-pause', tone: 'warn', title: 'Held' },
 };
 
-const endSteps = ({ status, held, expired, outcome, reason }: DeliveryDetail): readonly TrailStep[] => {
+const endSteps = (delivery: DeliveryDetail): readonly TrailStep[] => {
+  const { held, expired, outcome, reason } = delivery;
+  const status = shownStatus(delivery);
   if (outcome === 'blocked') return [{ icon: 'ban', tone: 'warn', title: 'Blocked', detail: wordsOf(reason ?? ''), at: null }];
   if (expired) return [{ icon: 'skull', tone: 'dead', title: 'Given up, because it was held too long', at: expired.at }];
   const wait = status === null ? undefined : WAITS[status];
