@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { consolePages } from '../../api/console-pages.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
-import { createSecondTenant } from '../fixtures/users.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const p = await startConsole();
 const empty = await createSecondTenant(p);
@@ -90,6 +90,19 @@ test('a list whose filters match nothing says so, and its link clears the filter
     if (link?.includes(query)) wrong.push(`${path}: the link ${link} keeps the filter`);
   }
   assert.equal(wrong, []);
+});
+
+test('people who may not see the deliveries that exist get neither a command nor the claim that there are none', async () => {
+  for (const role of ['AUDITOR', 'MEMBER'] as const) {
+    const cookie = await p.signIn((await addMember(p, role)).key);
+    for (const rest of ['', '/deliveries']) {
+      const { status, text } = await p.open(`${p.base}${rest}`, cookie);
+      const what = `${role} ${rest}`;
+      assert.is(status, 200, what);
+      assert.match(text, /None that you may see[\s\S]+An OWNER or ADMIN of the tenant can give you this access/, what);
+      assert.not.match(text, /No deliveries yet|annals trigger|data-count="[a-z]+">[1-9]/, what);
+    }
+  }
 });
 
 afterLastTest(() => p.close());

@@ -1,5 +1,6 @@
 import { formLink } from '../action.ts';
 import { agentNames, integrationNames, namesIn } from '../names.ts';
+import { noDeliveries } from '../no-deliveries.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -15,7 +16,7 @@ import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, code, div, span } = tags;
+const { a, div, span } = tags;
 
 const STATUSES = ['waiting', 'queued', 'running', 'held'] as const;
 const FIELDS = [
@@ -91,10 +92,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         { icon: 'search', title: 'No delivery matches', why: 'Nothing matches the filters of this page.' },
         a({ class: 'button', href: visit.path }, 'Clear the filters'),
       )
-    : emptyState(
-        { icon: 'inbox', title: 'No deliveries yet', why: 'Webhook calls, skill calls and cron messages appear here as they arrive.' },
-        code(null, 'annals trigger github --url <address> --secret <secret>'),
-      );
+    : noDeliveries(visit);
 
 /** The page with the deliveries of a tenant, newest first. */
 export const deliveryListPage = page({

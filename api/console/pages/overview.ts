@@ -1,5 +1,6 @@
 import { askHeld, heldCard } from '../held-groups.ts';
 import { agentNames, namesIn } from '../names.ts';
+import { noDeliveries } from '../no-deliveries.ts';
 import { openApprovals } from '../open-approvals.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -12,7 +13,7 @@ import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
-const { section, h2, div, a, ul, li, span, code, strong } = tags;
+const { section, h2, div, a, ul, li, span, strong } = tags;
 
 const RECENT = 8;
 
@@ -61,16 +62,7 @@ export const overviewPage = page({
         'Latest deliveries',
         at('/deliveries'),
         panel(deliveries, (found) =>
-          found.length > 0
-            ? deliveryTable(found, { tenantPath: at, agents: names }, 'Latest deliveries')
-            : emptyState(
-                {
-                  icon: 'inbox',
-                  title: 'No deliveries yet',
-                  why: 'Webhook calls, skill calls and cron messages appear here as they arrive.',
-                },
-                code(null, 'annals trigger github --url <address> --secret <secret>'),
-              ),
+          found.length > 0 ? deliveryTable(found, { tenantPath: at, agents: names }, 'Latest deliveries') : noDeliveries(visit),
         ),
       ),
       div(
