@@ -4,9 +4,10 @@ import { formLink } from './action.ts';
 import { agentParams } from './agent-frame.ts';
 import { badge } from './parts/badge.ts';
 import { budgetBar } from './parts/budget-bar.ts';
-import { counted, countText } from './parts/count-text.ts';
+import { counted } from './parts/count-text.ts';
 import { card } from './parts/facts.ts';
 import { heldText } from './parts/held-text.ts';
+import { queueCounts } from './parts/queue-text.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
 import type { MayOnAgent } from './permission.ts';
@@ -46,10 +47,10 @@ const runnerText = ({ connected_since, last_seen_at }: Presence): Child =>
     ? span(null, badge('connected'), ' since ', ago(connected_since))
     : span(null, badge('inactive', 'not connected'), ', last seen ', ago(last_seen_at));
 
-const queueText = ({ waiting, running, oldest_waiting_at, held }: Presence): Child =>
+const queueText = ({ oldest_waiting_at, held, ...counts }: Presence): Child =>
   span(
     null,
-    `${countText(waiting)} waiting, ${countText(running)} running`,
+    queueCounts(counts),
     oldest_waiting_at ? [', oldest ', ago(oldest_waiting_at)] : null,
     held ? [', ', badge('held'), ' ', heldText(held)] : null,
   );

@@ -152,7 +152,10 @@ test('the card "Now" of an agent says what its runner, its queue and its budget 
   const failing = await createAgent(p, 'Failing');
   const now = async (query = ''): Promise<string> => (await p.open(`${p.base}/agents/${failing}${query}`)).text.split('<h2>Now</h2>')[1]!;
   const before = await now();
-  assert.match(before, /not connected[\s\S]+Connect one[\s\S]+0 waiting, 0 running[\s\S]+data-budget="none">\$0\.00 this hour, no limit/);
+  assert.match(
+    before,
+    /not connected[\s\S]+Connect one[\s\S]+0 waiting, 0 taken by a runner or tried again later[\s\S]+data-budget="none">\$0\.00 this hour, no limit/,
+  );
   assert.not.match(before, /<dt>Error/);
   const set = await p.send('PUT', `${p.tenant}/agents/${failing}/budget`, { body: { hourly_limit_usd: 0.5 } });
   assert.is(set.status, 200, set.text);

@@ -88,4 +88,15 @@ test('a message with an attempt counts as published, although its publication is
   assert.match(htmlOf(trailOf(wayOf(untried, '/rules')), ''), 'Waits to be published');
 });
 
+test('a delivery that waits for its next attempt does not wait for a runner; its queue is counted as on its agent', () => {
+  const presence = { connected_since: AT, last_seen_at: AT, waiting: 0, running: 4, oldest_waiting_at: null, held: null };
+  const tried = sentAgain({}, AT, [attempt(2, 'failed', OWN)]);
+  const way = htmlOf(trailOf(wayOf(tried, '/rules')), '');
+  assert.match(way, 'Is tried again later');
+  assert.not.match(way, 'Waits for a runner');
+  assert.match(htmlOf(trailOf(wayOf(sentAgain({}, AT, []), '/rules')), ''), 'Waits for a runner');
+  const reason = htmlOf(reasonCard(deliveryReason(tried, { ...CONTEXT, presence } as never)!), '');
+  assert.match(reason, 'Deliveries of Reviewer: 0 waiting, 4 taken by a runner or tried again later');
+});
+
 test.run();

@@ -8,7 +8,6 @@ import { askHeld, heldCard } from '../held-groups.ts';
 import { openApprovals } from '../open-approvals.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { counted } from '../parts/count-text.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { externalLinks, linksOf } from '../parts/external-links.ts';
@@ -16,6 +15,7 @@ import { card, facts } from '../parts/facts.ts';
 import { heldText } from '../parts/held-text.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { panel } from '../parts/problem-panel.ts';
+import { queueCounts } from '../parts/queue-text.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
@@ -34,8 +34,7 @@ export const presenceFacts = ({ connected_since, last_seen_at, waiting, running,
     Runner: connected_since ? badge('connected') : badge('inactive', 'not connected'),
     Since: connected_since ? ago(connected_since) : null,
     'Last seen': ago(last_seen_at),
-    Waiting: counted(waiting, 'delivery'),
-    Running: counted(running, 'delivery'),
+    Queue: queueCounts({ waiting, running }),
     Held: held ? span(null, badge('held'), ' ', heldText(held)) : null,
     'Oldest waiting': oldest_waiting_at ? ago(oldest_waiting_at) : null,
   });

@@ -6,6 +6,7 @@ import { logTail } from './attempts-table.ts';
 import { counted } from './count-text.ts';
 import { type Attempt, type DeliveryDetail, lastMessageOf, shownStatus } from './delivery-messages.ts';
 import { heldText } from './held-text.ts';
+import { queueCounts } from './queue-text.ts';
 import type { Reason } from './reason-card.ts';
 import { setupSteps } from './setup-steps.ts';
 import { type Child, tags } from './tags.ts';
@@ -126,11 +127,11 @@ const rejectedReason = (delivery: DeliveryDetail, context: ReasonContext): Reaso
 /** Says whether a runner is connected that can take a waiting delivery, and how many wait. */
 const queueText = ({ presence, agent, paths }: ReasonContext): Child => {
   if (!presence) return null;
-  const waiting = `${counted(presence.waiting, 'delivery')} of ${agent} ${presence.waiting === 1 ? 'waits' : 'wait'}`;
+  const counts = `Deliveries of ${agent}: ${queueCounts(presence)}`;
   const runner = presence.connected_since
     ? span(null, 'A runner is connected, since ', ago(presence.connected_since))
     : span(null, a({ href: paths.runner }, 'Connect a runner'), ', last seen ', ago(presence.last_seen_at));
-  return p({ class: 'quiet' }, waiting, '. ', runner, '.');
+  return p({ class: 'quiet' }, counts, '. ', runner, '.');
 };
 
 const waitingReason = (delivery: DeliveryDetail, context: ReasonContext): Reason | null => {

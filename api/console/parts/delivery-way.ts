@@ -1,6 +1,15 @@
 import { whyWords } from '../../webhooks/held-words.ts';
 import { counted } from './count-text.ts';
-import { type DeliveryDetail, isPublished, isSent, type Message, messagesOf, messageWords, shownStatus } from './delivery-messages.ts';
+import {
+  type DeliveryDetail,
+  isPublished,
+  isSent,
+  lastMessageOf,
+  type Message,
+  messagesOf,
+  messageWords,
+  shownStatus,
+} from './delivery-messages.ts';
 import { heldText } from './held-text.ts';
 import { tags } from './tags.ts';
 import type { TrailStep } from './trail.ts';
@@ -80,6 +89,7 @@ const stopSteps = ({ released, expired }: DeliveryDetail): readonly TrailStep[] 
 const WAITS: Readonly<Record<string, Pick<TrailStep, 'icon' | 'tone' | 'title'>>> = {
   waiting: { icon: 'clock', tone: 'busy', title: 'Waits to be published' },
   queued: { icon: 'clock', tone: 'busy', title: 'Waits for a runner' },
+  again: { icon: 'rotate-ccw', tone: 'busy', title: 'Is tried again later' },
   running: { icon: 'circle-dot', tone: 'busy', title: 'A runner has it' },
   held: { icon: 'circle-pause', tone: 'warn', title: 'Held' },
 };
@@ -89,7 +99,8 @@ const endSteps = (delivery: DeliveryDetail): readonly TrailStep[] => {
   const status = shownStatus(delivery);
   if (outcome === 'blocked') return [{ icon: 'ban', tone: 'warn', title: 'Blocked', detail: wordsOf(reason ?? ''), at: null }];
   if (expired) return [{ icon: 'skull', tone: 'dead', title: 'Given up, because it was held too long', at: expired.at }];
-  const wait = status === null ? undefined : WAITS[status];
+  const isTried = (lastMessageOf(delivery)?.attempts.length ?? 0) > 0;
+  const wait = status === null ? undefined : WAITS[status === 'queued' && isTried ? 'again' : status];
   return wait ? [{ ...wait, ...(held && { detail: heldText(held) }), at: null }] : [];
 };
 
