@@ -99,4 +99,14 @@ test('a delivery that waits for its next attempt does not wait for a runner; its
   assert.match(reason, 'Deliveries of Reviewer: 0 waiting, 4 taken by a runner or tried again later');
 });
 
+test('an attempt before the ten kept reports says that its report is no longer kept; others say no report', () => {
+  const attempts = (reports: number) => Array.from({ length: reports }, (_, index) => attempt(2, 'failed', OWN, index + 1));
+  const tableWith = (reports: number): string => {
+    const delivery = sentAgain({}, AT, [...attempts(reports), attempt(2, 'failed', null, reports + 1)]);
+    return tableOf({ ...delivery, attempts: [attempt(1, 'failed', null), ...delivery.attempts.slice(1)] });
+  };
+  assert.equal(tableWith(10).match(/no report|report no longer kept/g), ['no report', 'report no longer kept']);
+  assert.equal(tableWith(9).match(/no report|report no longer kept/g), ['no report', 'no report']);
+});
+
 test.run();

@@ -1,3 +1,4 @@
+import { withoutKeptReport } from '../../webhooks/kept-reports.ts';
 import { counted } from './count-text.ts';
 import { type Attempt, type DeliveryDetail, isPublished, type Message, messageWords } from './delivery-messages.ts';
 import { failureText } from './failure-text.ts';
@@ -14,10 +15,11 @@ const OUTCOMES: Readonly<Record<Attempt['outcome'], string>> = {
   terminated: 'given up by the runner',
 };
 
-/** Says how an attempt ended and, if it failed, why. */
-const resultOf = ({ outcome, report }: Attempt): string => {
+/** Says how an attempt ended and, if it failed, why. `isDropped`: its report may have been dropped. */
+const resultOf = ({ outcome, report }: Attempt, isDropped: boolean): string => {
   if (outcome === 'acknowledged') return OUTCOMES.acknowledged;
-  return [OUTCOMES[outcome], outcome === 'expired' && report === null ? '' : failureText(report)].filter((part) => part !== '').join(': ');
+  const why = report === null && isDropped ? 'report no longer kept' : report === null && outcome === 'expired' ? '' : failureText(report);
+  return [OUTCOMES[outcome], why].filter((part) => part !== '').join(': ');
 };
 
 const clock = (at: string | null): Child =>
@@ -44,7 +46,9 @@ export type MessageLinks = {
   readonly isLogShown: (attempt: Attempt) => boolean;
 };
 
-const rowOf = (attempt: Attempt, { isLogShown }: MessageLinks) =>
+type RowLinks = MessageLinks & { readonly dropped: ReadonlySet<Attempt> };
+
+const rowOf = (attempt: Attempt, { isLogShown, dropped }: RowLinks) =>
   tr(
     { 'data-attempt': String(attempt.count), 'data-report': attempt.report?.outcome ?? null } as never,
     td({ class: 'number' }, attempt.count),
@@ -52,7 +56,7 @@ const rowOf = (attempt: Attempt, { isLogShown }: MessageLinks) =>
     td(null, tookText(attempt)),
     td(
       { class: 'result' },
-      resultOf(attempt),
+      resultOf(attempt, dropped.has(attempt)),
       attempt.report?.stderr_tail && !isLogShown(attempt) ? logTail(attempt.report.stderr_tail) : null,
     ),
   );
@@ -78,7 +82,7 @@ const failureKey = (attempt: Attempt): string =>
   JSON.stringify([attempt.report?.outcome ?? attempt.outcome, attempt.report?.code, attempt.report?.reason]);
 
 /** Returns the rows of attempts, which are newest first. Neighbours with the same result follow the first of them folded. */
-const rowsOf = (attempts: readonly Attempt[], links: MessageLinks): readonly Child[] => {
+const rowsOf = (attempts: readonly Attempt[], links: RowLinks): readonly Child[] => {
   const rows: Child[] = [];
   for (let index = 0; index < attempts.length; ) {
     let end = index + 1;
@@ -97,7 +101,7 @@ const publishedText = (message: Message): Child => {
   return `published after ${duration(Math.max(0, between(at, published_at)))}`;
 };
 
-const bodyOf = (delivery: DeliveryDetail, message: Message, links: MessageLinks) => {
+const bodyOf = (delivery: DeliveryDetail, message: Message, links: RowLinks) => {
   const { step, attempts, sessions } = message;
   const { agentText, sessionText } = links;
   const agent = agentText(step.agent_id);
@@ -126,6 +130,6 @@ export const attemptsTable = (delivery: DeliveryDetail, messages: readonly Messa
       { class: 'attempts' },
       caption({ class: 'hidden' }, 'Attempts'),
       thead(null, tr(null, ...['No.', 'At', 'Took', 'Result'].map((name) => th({ scope: 'col' }, name)))),
-      ...messages.toReversed().map((message) => bodyOf(delivery, message, links)),
+      ...messages.toReversed().map((message) => bodyOf(delivery, message, { ...links, dropped: withoutKeptReport(delivery.attempts) })),
     ),
   );
