@@ -188,7 +188,7 @@ test('a method that a page does not support is answered with those that it suppo
   assert.is((await p.send('OPTIONS', '/console/sign-in', { key: '' })).headers.get('allow'), 'GET, HEAD, POST, OPTIONS');
 });
 
-test('a method that a page does not support is answered in the layout of the visitor, with their tenant and navigation', async () => {
+test('a method that a page does not support is answered in the layout of the visitor, with their navigation', async () => {
   const layoutOf = ({ text }: { readonly text: string }) =>
     (/<aside id="nav"[\s\S]*?<\/aside>/.exec(text)?.[0] ?? '').match(/href="[^"]*"/g);
   const expected = layoutOf(await p.open(`${p.base}/deliveries`));
