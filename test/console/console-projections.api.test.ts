@@ -70,7 +70,7 @@ test('the page of projections shows the state, lag, position and writer of each,
 });
 
 test('super-admins see the link to the page of projections; for other users, that page looks like an unknown page', async () => {
-  assert.ok((await p.open(p.base)).text.includes(`href="${LIST}"`));
+  assert.ok((await p.open('/console/platform')).text.includes(`href="${LIST}"`));
   const member = await p.signIn((await addMember(p, 'OWNER', p.tenant_id, 'tenant-owner@example.com')).key);
   assert.not.ok((await p.open(p.base, member)).text.includes(LIST));
   const unknown = (await p.open('/console/platform/nowhere', member)).text;
