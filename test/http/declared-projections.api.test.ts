@@ -39,6 +39,8 @@ for (const name of ['one', 'page', 'rows', 'counter'] as const) {
 const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
   // The history comes from the event log. The names of the actors are added if the audit log has them already.
   ...Object.fromEntries(['Agent', 'Skill', 'Model', 'Tool', 'Tenant'].map((noun) => [`read${noun}History`, ['audit']])),
+  // So do these, with who gave a role.
+  ...Object.fromEntries(['readEffectivePermissions', 'readMember'].map((name) => [name, ['audit']])),
   // The runtime comes from the event log. A runner must get it while the read models are down.
   getAgentRuntime: ['memory'],
 };
