@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { GuideFile, GuideFiles } from '../../api/console/guides.ts';
@@ -19,8 +20,9 @@ const fileOf = async (file: string): Promise<GuideFile> => {
   return { type: TYPES[extname(file)]!, bytes, etag: `"${digest}"` };
 };
 
-/** Reads README.md, and the pages, pictures and programs of docs/. */
+/** Reads README.md, and the pages, pictures and programs of docs/. Without these files, there are no guides. */
 export const loadGuideFiles = async (): Promise<GuideFiles> => {
+  if (!existsSync(DOCS)) return { readme: '', pages: new Map(), files: new Map() };
   const names = (await readdir(DOCS, { recursive: true })).map((file) => file.replaceAll('\\', '/')).sort();
   const pages = names.filter((file) => extname(file) === '.md');
   const others = names.filter((file) => extname(file) in TYPES);
