@@ -4,7 +4,7 @@ import { createBackoff } from '../backoff.ts';
 import { BudgetExceeded } from './budget-refusal.ts';
 import { isTransient, type OutageReport } from './outage-report.ts';
 import type { Runtime } from './runtime-files.ts';
-import { LastMessages, MAX_LAST_MESSAGES, type SentInSession, sentInSession } from './sent-in-session.ts';
+import { LastMessages, type SentInSession, sentInSession } from './sent-in-session.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const TRANSFER_TIMEOUT_MS = 120_000;
@@ -258,9 +258,9 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const path = `/tenant/${tenant}/agents/${agent}/settled-messages?event_ids=${ids.join(',')}`;
       return (await json(SettledMessages, 'GET', path)).map(({ event_id }) => event_id);
     },
-    /** Returns what persons have done in a session last. @throws Refusal */
-    sentInSession: async (agent: RunnerAgent, session: string): Promise<SentInSession> => {
-      const path = `/tenant/${agent.tenant}/sessions/${session}?order=newest&limit=${MAX_LAST_MESSAGES}`;
+    /** Returns what persons have done in a session, from its last `limit` messages. @throws Refusal */
+    sentInSession: async (agent: RunnerAgent, session: string, limit: number): Promise<SentInSession> => {
+      const path = `/tenant/${agent.tenant}/sessions/${session}?order=newest&limit=${limit}`;
       return sentInSession(agent, session, await json(LastMessages, 'GET', path));
     },
     /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */

@@ -9,6 +9,7 @@ import { createLiveSessions } from './live-sessions.ts';
 import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
 import type { Arrived, Steering } from './receive-events.ts';
+import { sentAfter } from './sent-in-session.ts';
 import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
 
 /** How long an event waits for the answer what persons have done in its session, in milliseconds. */
@@ -85,7 +86,8 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     // asks the service, because it can have waited. Without an answer in time, it goes on with what it knows.
     const run: OpenedSession['run'] = async (handle) => {
       const late = sleep(SENT_TIMEOUT_MS, null, { ref: false });
-      const sent = live.signal.aborted ? null : await Promise.race([api.sentInSession(agent, session).catch(() => null), late]);
+      const read = (limit: number) => api.sentInSession(agent, session, limit);
+      const sent = live.signal.aborted ? null : await Promise.race([sentAfter(id, read).catch(() => null), late]);
       if (sent && isStoppedAfter(message, sent.stoppedAt)) return null;
       live.take((sent?.messages ?? []).filter((event) => !known.has(event.id)));
       return live.run(handle);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
 import type { CloudEvent } from './cloud-event.ts';
 
-/** How many of the last messages of a session a runner reads before it works on an event of this session. */
-export const MAX_LAST_MESSAGES = 20;
+/** How many of the last messages of a session a runner reads if the last one is not that on which it is to work. */
+const MAX_LAST_MESSAGES = 20;
 
 const Attachment = z.looseObject({ id: z.string() });
 const SentMessage = z.object({
@@ -61,3 +61,12 @@ export const sentInSession = (agent: Agent, session: string, last: LastMessages)
   stoppedAt: last.stopped_position ?? null,
   messages: last.messages.flatMap((message) => eventOf(agent, session, message, last.attachments) ?? []),
 });
+
+/**
+ * Reads what persons have done in a session after an event. Usually this event is the last one, so that one message is
+ * read first. `read` returns the last messages.
+ */
+export const sentAfter = async (event_id: string, read: (limit: number) => Promise<SentInSession>): Promise<SentInSession> => {
+  const last = await read(1);
+  return last.messages[0]?.id === event_id ? last : read(MAX_LAST_MESSAGES);
+};

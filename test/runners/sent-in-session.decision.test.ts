@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { LastMessages, sentInSession } from '../../infra/runner/sent-in-session.ts';
+import { LastMessages, sentAfter, sentInSession } from '../../infra/runner/sent-in-session.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 
 const message = (index: number, more: object = {}) => ({
@@ -33,6 +33,23 @@ for (const [name, [more, isTaken]] of Object.entries(CASES))
       messages.map(({ id, previous }) => [id, previous]),
       isTaken ? [[eventIdOf(1), eventIdOf(0)]] : [],
     );
+  });
+
+const READS: Readonly<Record<string, readonly [last: object[], reads: number[]]>> = {
+  'is the last one': [[message(1)], [1]],
+  'is followed by another': [[message(2)], [1, 20]],
+  'is followed by an answer': [[message(2, { event_id: null })], [1, 20]],
+  'has no message': [[], [1, 20]],
+};
+
+for (const [name, [last, reads]] of Object.entries(READS))
+  test(`a handler reads ${reads.at(-1)} of the last messages if its event ${name}`, async () => {
+    const asked: number[] = [];
+    await sentAfter(eventIdOf(1), async (limit) => {
+      asked.push(limit);
+      return sentInSession({ tenant: 't', agent: 'a' }, 's', LastMessages.parse({ messages: last }));
+    });
+    assert.equal(asked, reads);
   });
 
 test('a message has its files, with the attributes that the event has', () => {
