@@ -1,6 +1,6 @@
 export type GuideFile = { readonly type: `${string}/${string}`; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string };
 
-/** The documentation of the project, as it lies in its files. */
+/** The files of the documentation. */
 export type GuideFiles = {
   readonly readme: string;
   /** The Markdown texts of the pages, by their names without extension. */

@@ -67,8 +67,8 @@ const failureResponse = (error: unknown, c: Context, { answerFailure }: ConsoleO
 };
 
 /**
- * Adds the console and the guides to the application. Their modules and assets are loaded at the first request for the console, so they
- * do not slow down the start, and need no memory if nobody opens them.
+ * Adds the console and the guides to the application. Their modules and assets are loaded at the first request for one of
+ * their pages: they do not slow down the start, and take no memory before.
  */
 export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof openConsole = openConsole): void => {
   let opened: ReturnType<typeof openConsole> | undefined;
