@@ -22,17 +22,17 @@ type Presence = ReplyOf<Rows['getRunnerPresence']>;
 
 const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
-/** Starts the calls of the card with the present state of an agent. A page of the past makes none of them. */
+/** Starts the calls of the card with the present state of an agent. A page of the past asks only for the runner. */
 export const askNow = (visit: Visit) => {
   const { ask, rows } = visit;
   const path = agentParams(visit);
   const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
+  const inPresent = <T>(call: () => Promise<T>): Promise<T | null> => (visit.asOf === null ? call() : Promise.resolve(null));
   return {
     presence: ask(rows.getRunnerPresence, path),
-    hours: visit.asOf === null ? ask(rows.readBudgetUsage, { ...path, from: hour }) : Promise.resolve(null),
-    dead:
-      visit.asOf === null ? ask(rows.listTenantDeliveries, { ...path, outcome: 'dead', from: dayAgo(), limit: 1 }) : Promise.resolve(null),
-    ended: visit.asOf === null ? ask(rows.summarizeDeliveries, { ...path, from: dayAgo() }) : Promise.resolve(null),
+    hours: inPresent(() => ask(rows.readBudgetUsage, { ...path, from: hour })),
+    dead: inPresent(() => ask(rows.listTenantDeliveries, { ...path, outcome: 'dead', from: dayAgo(), limit: 1 })),
+    ended: inPresent(() => ask(rows.summarizeDeliveries, { ...path, from: dayAgo() })),
   };
 };
 

@@ -130,7 +130,10 @@ const dayOf = ({ created_at }: Message, zone: string): string => localTimeOf(cre
 
 const dayLine = (day: string) => div({ class: 'message-day quiet' }, DAY.format(new Date(day)));
 
-/** Renders the day of the first message of a page, which stands above the list: the list can grow at its beginning, too. */
+/**
+ * Renders the day of the first message of a page, above the list. It is not part of the message: when the page is drawn
+ * again, another message can be the first one.
+ */
 export const firstDay = (message: Message | undefined, zone: string): Child => message && dayLine(dayOf(message, zone));
 
 /** Renders a message. `before` is the one before it on the page; the first message of another day names the day. */
