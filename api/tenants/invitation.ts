@@ -44,13 +44,7 @@ const InvitationRead = z
   })
   .meta({ id: 'InvitationRead' });
 
-const InvitationToken = z.strictObject({
-  token: z
-    .string()
-    .min(1)
-    .max(255)
-    .meta({ description: 'The token of the invitation', examples: ['inv_…'] }),
-});
+const InvitationToken = InvitationAccept.pick({ token: true });
 
 const InvitationPreview = z
   .object({

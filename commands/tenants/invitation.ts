@@ -39,8 +39,6 @@ export const PREVIEW_PATH = '/invitations/preview';
 /** The page of the console that shows an invitation. Its token is in the fragment, which browsers do not send. */
 export const INVITATION_PAGE = '/console/invitation';
 
-/** The same text for each token that is not the latest of its member, so that it does not reveal who is a member. */
-const NOT_VALID = 'The invitation is not valid: ask for another one';
 const DEFAULT_KEY_NAME = 'Invitation';
 const SECRET_LENGTH = 32;
 const HOUR_MS = 3_600_000;
@@ -69,7 +67,7 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
  */
 export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
   const invitee = Invitation.inviteeOf(token);
-  const unknown = new Refusal('unauthorized', NOT_VALID);
+  const unknown = new Refusal('unauthorized', Invitation.NOT_VALID);
   if (!invitee) throw unknown;
   const { state: tenant } = await ctx.load(Tenant, invitee.tenant_id);
   if (!Invitation.isInvitation(tenant, invitee.user_id, ctx.digest(token)) || Tenant.isClosed(tenant)) throw unknown;
@@ -97,10 +95,10 @@ export const previewInvitation = async (ctx: Pick<Ctx, 'load' | 'digest' | 'at'>
   const key = key_id === null ? null : await ctx.load(ApiKey, key_id, { tenant: tenant_id });
   if (key !== null && key.state.status !== 'absent')
     throw new Refusal('unauthorized', `The invitation has been used: ${invited_by} can make another one`);
-  const refusedBecause = Invitation.whyNot(tenant, user_id, ctx.at());
-  if (refusedBecause === 'expired')
+  const reason = Invitation.whyNot(tenant, user_id, ctx.at());
+  if (reason === 'expired')
     throw new Refusal('unauthorized', `The invitation expired at ${expires_at}: ${invited_by} can make another one`);
-  if (refusedBecause === 'withdrawn') throw new Refusal('unauthorized', NOT_VALID);
+  if (reason === 'withdrawn') throw new Refusal('unauthorized', Invitation.NOT_VALID);
   if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
   const { role } = tenant.members[user_id]!;
   return { tenant_id, tenant_name: tenant.name, user_id, email: user!.state.email, role, invited_by, expires_at };

@@ -60,6 +60,9 @@ const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id:
   return member !== undefined && mayInvite(members[issuer_id]?.role, member.role);
 };
 
+/** The same text for each token that is not the latest of its member, so that it does not reveal who is a member. */
+export const NOT_VALID = 'The invitation is not valid: ask for another one';
+
 /**
  * Returns why an existing invitation can no longer be accepted at the time `at` (RFC 3339 UTC); null if it can be. It is
  * withdrawn if its issuer may not issue such an invitation any more.
@@ -89,11 +92,10 @@ export const accept =
   (user_id: string, digest: string, key_id: string, at: string) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
-    const invitation = tenant.invitations[user_id];
-    if (!invitation || !isSameDigest(invitation.digest, digest) || !isStillAllowed(tenant, invitation, user_id))
-      throw new Refusal('unauthorized', 'The invitation is not valid: ask for another one');
+    const reason = whyNot(tenant, user_id, at);
+    if (!isInvitation(tenant, user_id, digest) || reason === 'withdrawn') throw new Refusal('unauthorized', NOT_VALID);
     if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
-    if (invitation.expires_at <= at)
-      throw new Refusal('unauthorized', `The invitation expired at ${invitation.expires_at}: ask for another one`);
+    const invitation = tenant.invitations[user_id]!;
+    if (reason === 'expired') throw new Refusal('unauthorized', `The invitation expired at ${invitation.expires_at}: ask for another one`);
     return invitation.key_id === null ? [{ type: 'MemberInvitationAccepted', data: { user_id, key_id } }] : [];
   };
