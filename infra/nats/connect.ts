@@ -3,6 +3,8 @@ import type { Config } from '../config.ts';
 import { createUserCredentials } from './jwt.ts';
 
 const RECONNECT_DELAY_MS = 250;
+/** nats-server may never answer a connection that begins while it applies an update of the account. */
+const CONNECT_TIMEOUT_MS = 10_000;
 const PING_INTERVAL_MS = 20_000;
 
 /**
@@ -12,6 +14,7 @@ const PING_INTERVAL_MS = 20_000;
 export const LASTING_CONNECTION = {
   maxReconnectAttempts: -1,
   reconnectTimeWait: RECONNECT_DELAY_MS,
+  timeout: CONNECT_TIMEOUT_MS,
   ignoreAuthErrorAbort: true,
 } as const satisfies ConnectionOptions;
 

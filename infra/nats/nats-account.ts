@@ -18,6 +18,16 @@ const seedsInUse = ({ annalsData, natsAccountSeed, natsRunnerAccountSeed }: Acco
   return seeds?.account === natsAccountSeed && seeds?.runners === natsRunnerAccountSeed ? seeds : null;
 };
 
+/**
+ * Makes the server read the account of the runners: it ignores updates of an account of which no user has connected
+ * since it started, and then admits users whom an earlier update has revoked.
+ */
+const loadAccount = async (url: string, seeds: ServerSeeds): Promise<void> => {
+  const authenticator = accountAuthenticator(seeds.runners);
+  const runner = await connect({ servers: new URL(url).host, authenticator, reconnect: false, timeout: UPDATE_TIMEOUT_MS });
+  await runner.close();
+};
+
 const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnection> =>
   connect({
     ...LASTING_CONNECTION,
@@ -34,8 +44,16 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);
   if (!seeds || !parts.natsUrl) return null;
-  const system = await connectAsSystem(parts.natsUrl, seeds);
+  const { natsUrl } = parts;
+  const system = await connectAsSystem(natsUrl, seeds);
   const publicKey = publicKeyOf(seeds.runners);
+  /** @returns whether the server has applied the update; false if it has not read the account yet */
+  const update = async (jwt: string): Promise<boolean> => {
+    const response = await system.request(`$SYS.REQ.ACCOUNT.${publicKey}.CLAIMS.UPDATE`, jwt, { timeout: UPDATE_TIMEOUT_MS });
+    const { data, error } = response.json<{ data?: { code: number; message: string }; error?: { description: string } }>();
+    if (data?.code !== 200) throw new Error(error?.description ?? 'the NATS server did not accept the update of the account');
+    return data.message === 'jwt updated';
+  };
   void (async () => {
     for await (const { type } of system.status()) if (type === Events.Reconnect) onReconnect();
   })();
@@ -47,9 +65,9 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {
       const jwt = runnerAccountJwt(seeds, revocations);
-      const response = await system.request(`$SYS.REQ.ACCOUNT.${publicKey}.CLAIMS.UPDATE`, jwt, { timeout: UPDATE_TIMEOUT_MS });
-      const { data, error } = response.json<{ data?: { code: number }; error?: { description: string } }>();
-      if (data?.code !== 200) throw new Error(error?.description ?? 'the NATS server did not accept the update of the account');
+      if ((await update(jwt)) || Object.keys(revocations).length === 0) return;
+      await loadAccount(natsUrl, seeds);
+      if (!(await update(jwt))) throw new Error('the NATS server ignored the update of the account');
     },
     close: (): Promise<void> => system.close(),
   };

@@ -5,6 +5,8 @@ import type { Credential } from './api-client.ts';
 import type { OutageReport } from './outage-report.ts';
 
 export const RENEWAL_RETRY_DELAY_MS = 5_000;
+/** nats-server may never answer a connection that begins while it applies an update of the account. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * A connection to the broker. `interrupted` resolves when the connection is re-established or closed. Requests that
@@ -28,6 +30,7 @@ const connectWith = (credential: Credential): Promise<NatsConnection> =>
     inboxPrefix: inboxOf(credential.id),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
+    timeout: CONNECT_TIMEOUT_MS,
     pingInterval: 10_000,
   });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, jwtAuthenticator, type NatsConnection } from 'nats';
 import { pino } from 'pino';
 import * as assert from 'uvu/assert';
@@ -50,7 +51,7 @@ const issueCredential = async (
     key_id: key,
   });
   const authenticator = jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed));
-  const reconnect = () => connect({ servers: new URL(user.url).host, authenticator, reconnectTimeWait: 100 });
+  const reconnect = () => connect({ servers: new URL(user.url).host, authenticator, reconnectTimeWait: 100, timeout: 5_000 });
   const connection = await reconnect();
   afterTest(() => connection.close());
   return { connection, reconnect };
@@ -101,6 +102,23 @@ test(
     assert.not(await isRefused(valid.reconnect));
     await appendEvent(log, `tenant-${TENANT}.${TENANT}`, 'none', 'TenantClosed', {});
     await waitUntil(() => valid.connection.isClosed());
+  }),
+);
+
+test(
+  'a revoked credential is refused after a restart of NATS, also if no other runner has connected since',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    startRevoker(broker, log);
+    const { connection, reconnect } = await issueCredential(broker, nats, log, 'c1', agentOf(0), 'k1');
+    await appendEvent(log, `runnercredential-${TENANT}.c1`, 0, 'RunnerCredentialRevoked', {});
+    await waitUntil(() => connection.isClosed());
+    await broker.kill();
+    await broker.start();
+    // Until the revoker has connected again, and has sent its list to a server that knows no runner.
+    await sleep(1_500);
+    await waitUntil(() => isRefused(reconnect));
   }),
 );
 
