@@ -26,7 +26,8 @@ type Store = {
   readonly limits: Limits;
   readonly tenants: Map<string, OfTenant>;
   readonly listeners: Map<string, Set<() => void>>;
-  readonly rates: Map<string, { second: number; count: number }>;
+  /** How many drafts each tenant has set in the second `at` (Unix time). */
+  readonly rates: { at: number; readonly counts: Map<string, number> };
 };
 
 const ofTenant = ({ tenants }: Store, tenant: string): OfTenant => {
@@ -89,9 +90,11 @@ const receive = (store: Store, { subject, data }: Pick<Msg, 'subject' | 'data'>)
 /** @throws Refusal rate_limited */
 const count = ({ rates, limits }: Store, tenant: string, now = Date.now()): void => {
   const second = Math.floor(now / 1_000);
-  const rate = rates.get(tenant);
-  if (rate?.second !== second) return void rates.set(tenant, { second, count: 1 });
-  if (++rate.count > limits.maxRate)
+  if (rates.at !== second) rates.counts.clear();
+  rates.at = second;
+  const drafts = (rates.counts.get(tenant) ?? 0) + 1;
+  rates.counts.set(tenant, drafts);
+  if (drafts > limits.maxRate)
     throw new Refusal('rate_limited', `A tenant can set at most ${limits.maxRate} drafts a second`, { retryAfter: 1 });
 };
 
@@ -124,7 +127,7 @@ type Broker = Pick<ReturnType<typeof connectInBackground>, 'connection' | 'whenC
  * while a process has no connection is missing there until the runner sends the next one.
  */
 export const openSessionDrafts = ({ connection, whenConnected, isHealthy }: Broker, limits: Partial<Limits> = {}): Drafts => {
-  const store: Store = { limits: { ...LIMITS, ...limits }, tenants: new Map(), listeners: new Map(), rates: new Map() };
+  const store: Store = { limits: { ...LIMITS, ...limits }, tenants: new Map(), listeners: new Map(), rates: { at: 0, counts: new Map() } };
   void whenConnected().then((nats) => nats?.subscribe(SUBJECTS, { callback: (error, message) => error ?? receive(store, message) }));
   return {
     admit: (tenant) => count(store, tenant),
