@@ -16,7 +16,7 @@ type Groups = ReplyOf<Rows['listHeldDeliveries']>;
 const MAX_LINES = 20;
 
 /** What a card about held deliveries needs besides them. `agents`: their names; absent on the page of the agent. */
-type Shown = { readonly agents?: ReadonlyMap<string, string>; readonly limit?: number };
+type Shown = { readonly agents?: ReadonlyMap<string, string> };
 
 const lineOf = ({ params }: Visit, group: Groups[number], agents: Shown['agents']) => {
   const { agent_id, count, since } = group;
@@ -43,14 +43,14 @@ export const askHeld = ({ ask, rows, params, asOf }: Visit, agent_id?: string): 
     : Promise.resolve(null);
 
 /** Renders which deliveries are held, why, and until when; null if none is. */
-export const heldCard = (visit: Visit, held: Answer<Groups> | null, { agents, limit = MAX_LINES }: Shown = {}): Child => {
+export const heldCard = (visit: Visit, held: Answer<Groups> | null, { agents }: Shown = {}): Child => {
   if (held === null) return null;
   if (!held.ok) return problemPanel(held.problem);
   if (held.value.length === 0) return null;
-  const others = held.value.slice(limit).reduce((sum, { count }) => sum + count, 0);
+  const others = held.value.slice(MAX_LINES).reduce((sum, { count }) => sum + count, 0);
   return card(
     'Held deliveries',
-    ul({ class: 'lines' }, ...held.value.slice(0, limit).map((group) => lineOf(visit, group, agents))),
+    ul({ class: 'lines' }, ...held.value.slice(0, MAX_LINES).map((group) => lineOf(visit, group, agents))),
     others === 0 ? null : div({ class: 'quiet' }, `And ${counted(others, 'other delivery')}.`),
   );
 };

@@ -42,6 +42,13 @@ const withActions = async (ctx: Ctx, approvals: readonly ApprovalDoc[]) => {
   );
 };
 
+/** Returns the open approvals that the caller may read, at most `limit`, the newest first, with what the agents want to do. */
+export const openApprovals = async (ctx: Ctx, limit: number) => {
+  const selected = { tenant_id: ctx.tenant, status: 'open', agent_id: undefined, agent_ids: await agentsWithReadableApprovals(ctx) };
+  const { body } = await approvalPage(ctx.reads, selected, windowOf({ limit, cursor: undefined, sort: undefined }));
+  return withActions(ctx, JSON.parse(body) as ApprovalDoc[]);
+};
+
 export const approvalOperations = {
   listApprovals: operation({
     method: 'get',

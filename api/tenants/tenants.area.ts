@@ -3,13 +3,15 @@ import { eraseTenantOperations } from './erase-tenant.ts';
 import { invitationOperations, invitationRoutes } from './invitation.ts';
 import { memberOperations } from './member.ts';
 import { memberDetailOperations } from './member-detail.ts';
+import { overviewOperationOf } from './overview.ts';
 import { tenantOperations } from './tenant.ts';
 import { tenantHistoryOperations } from './tenant-history.ts';
 
 export const tenantsArea = {
   title: 'Tenants',
-  operations: ({ erasure }: Needs<'erasure'>) => ({
+  operations: ({ erasure, runnerBroker }: Needs<'erasure' | 'runnerBroker'>) => ({
     ...tenantOperations,
+    ...overviewOperationOf(runnerBroker),
     ...eraseTenantOperations(erasure),
     ...tenantHistoryOperations,
     ...memberOperations,

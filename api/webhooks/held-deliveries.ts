@@ -18,7 +18,7 @@ import { futureUntil } from './held-words.ts';
 type SpentQueues = Pick<DeliveryStates, 'spentQueues'>;
 
 /** Returns the deliveries of the context's tenant that rules and budgets hold, those first that have waited longest. */
-const heldOf = async (ctx: QueueCtx, args: HeldArgs, { spentQueues }: SpentQueues): Promise<HeldDeliveries[]> => {
+export const heldOf = async (ctx: QueueCtx, args: HeldArgs, { spentQueues }: SpentQueues): Promise<HeldDeliveries[]> => {
   const [byRules, byBudgets] = await Promise.all([
     heldByRules(ctx.reads, args),
     openAgents(ctx.reads, args).then(async (agents) => heldBySpentBudgets(ctx.reads, args, await spentQueues(ctx, agents))),

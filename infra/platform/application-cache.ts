@@ -55,10 +55,11 @@ const followed = [
 
 /**
  * The aggregates for which the cache also remembers which ids do not exist. Without this, the log would be read for
- * every sign-in token of an unknown user, for every delivery to a tenant without guardrails, and for every read of the
- * runtime of an agent without accounts. Callers cannot fill the cache with guessed ids, because these ids are looked up
- * only after the token or the signature has been verified.
+ * every sign-in token of an unknown user, for every delivery to a tenant without guardrails, for every read of the
+ * runtime of an agent without accounts, and for every agent that has spent nothing when budgets are read. Callers cannot
+ * fill the cache with guessed ids, because these ids are looked up only after the token or the signature has been
+ * verified, or come from a read model.
  */
-const cacheAbsent = [AllowedAccount, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];
+const cacheAbsent = [AllowedAccount, BudgetHour, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 
 export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { cacheAbsent });

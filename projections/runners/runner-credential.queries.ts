@@ -49,3 +49,24 @@ export const unexpiredKeys = (reads: Pick<Reads, 'rows'>, agent: AgentRef, at: s
  */
 export const keysBefore = (reads: Reads, agent: AgentRef, before: string): Promise<readonly IssuedKey[]> =>
   reads.rows(issuedKeys, { ...agent, before }) as Promise<IssuedKey[]>;
+
+type KeysOfAgents = { readonly tenant_id: string; readonly agent_ids: readonly string[]; readonly at: string };
+
+const keysOfAgents = defineQuery((db, { tenant_id, agent_ids, at }: KeysOfAgents) =>
+  db
+    .selectFrom('runner_credentials.runner_credentials as credential')
+    .select(['credential.agent_id', 'credential.public_key'])
+    .where('credential.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('credential.agent_id', '=', fn.any(val(agent_ids))))
+    .where('credential.expires_at', '>', at)
+    .orderBy('credential.created_at', 'desc')
+    .orderBy('credential.id', 'desc')
+    .limit(({ lit }) => lit(MAX_UNEXPIRED)),
+);
+
+/** Returns the public keys of the credentials of these agents that are valid at the time `at`: the newest 200, by agent. */
+export const unexpiredKeysOf = async (reads: Pick<Reads, 'rows'>, args: KeysOfAgents): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const rows = args.agent_ids.length === 0 ? [] : await reads.rows(keysOfAgents, args);
+  const groups = Map.groupBy(rows, ({ agent_id }) => agent_id!);
+  return new Map([...groups].map(([agent_id, keys]) => [agent_id, keys.map(({ public_key }) => public_key!)]));
+};

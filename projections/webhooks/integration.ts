@@ -86,6 +86,7 @@ export const table = {
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
     last_delivery_at: 'timestamptz',
+    previous_secret_valid_until: 'timestamptz',
   },
   docs: { doc: StoredIntegration },
   indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
@@ -105,7 +106,7 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
  */
 export const integrations = {
   name: 'integrations',
-  version: 4,
+  version: 5,
   categories: [Integration.category, 'delivery'],
   tables: [table, integrationCounter.table],
   on: {

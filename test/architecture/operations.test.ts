@@ -51,6 +51,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/events/{event_id}',
   'GET    /tenant/{tenant_id}/history',
   'GET    /tenant/{tenant_id}/jobs',
+  'GET    /tenant/{tenant_id}/overview',
   'GET    /tenant/{tenant_id}/runners',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/history',

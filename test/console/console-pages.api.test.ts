@@ -252,7 +252,7 @@ test('if the read models fail, the affected part of a page shows the error, and 
   try {
     assert.is((await p.open(`${p.base}/deliveries`)).status, 500);
     const { text } = await p.open(p.base);
-    assert.match(text, /data-kind="agent"/);
+    assert.match(text, /data-figure="cost"/);
     assert.match(text, /data-problem[\s\S]+Request/);
     assert.match(text, /aria-label="Main"/);
   } finally {

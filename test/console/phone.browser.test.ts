@@ -145,24 +145,6 @@ browserTest('on a phone, the tables of the access page keep the titles of their 
   }),
 );
 
-browserTest('on a phone, the overview shows the whole name and slug of an agent beside its state', () =>
-  onPhone(async (page) => {
-    const { p } = given!;
-    await createAgent(p, `${'Long name '.repeat(5)}${'y'.repeat(30)}`, { slug: `long-${'slug'.repeat(10)}` });
-    await p.waitForProjections();
-    for (const width of [320, 375]) {
-      await page.setViewportSize({ width, height: 812 });
-      await page.goto(p.base);
-      const covered = await page.evaluate(`[...document.querySelectorAll('[data-kind="agent"]')].filter((line) => {
-        const right = (one) => one.getBoundingClientRect().right;
-        const badge = line.querySelector('.badge').getBoundingClientRect();
-        return [...line.querySelectorAll('strong, a .quiet')].some((one) => right(one) > badge.left) || badge.right > right(line);
-      }).map((line) => line.textContent)`);
-      assert.equal(covered, [], `at ${width}`);
-    }
-  }),
-);
-
 afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();

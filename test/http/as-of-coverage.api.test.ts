@@ -41,6 +41,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   summarizeDeliveries: 'sums over a period',
   listCronOccurrences: 'lists a period, of which a part is predicted',
   listDeliveryProblems: 'sums over a period',
+  readOverview: 'what needs attention now, and sums over a period',
   listHeldDeliveries: 'budgets and rules act in the present',
   getJob: 'how far a job is now',
   listJobs: 'how far jobs are now',

@@ -3452,6 +3452,626 @@ order by
 limit
   200;
 
+-- countsByHour: of a tenant
+select
+  floor(
+    extract(
+      epoch
+      from
+        "delivery"."received_at" - $1::timestamptz
+    ) / 3600
+  )::integer as "hour",
+  "delivery"."outcome",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."received_at" >= $3
+  and "delivery"."received_at" < $4
+  and "delivery"."outcome" in ($5, $6)
+group by
+  "hour",
+  "delivery"."outcome";
+
+-- countsByHour: of some agents
+select
+  floor(
+    extract(
+      epoch
+      from
+        "delivery"."received_at" - $1::timestamptz
+    ) / 3600
+  )::integer as "hour",
+  "delivery"."outcome",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."agent_id" = any ($3)
+  and "delivery"."received_at" >= $4
+  and "delivery"."received_at" < $5
+  and "delivery"."outcome" in ($6, $7)
+group by
+  "hour",
+  "delivery"."outcome";
+
+-- openCounts: of a tenant
+select
+  greatest(
+    floor(
+      extract(
+        epoch
+        from
+          "delivery"."received_at" - $1::timestamptz
+      ) / 3600
+    )::integer,
+    -1
+  ) as "hour",
+  coalesce("delivery"."message_agent_id", "delivery"."agent_id") as "runner_of",
+  "delivery"."held_at" is not null as "is_held",
+  cast(count(*) as integer) as "count",
+  min("delivery"."received_at") as "oldest_at"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and (
+    "delivery"."unsettled" is not null
+    or "delivery"."held_at" is not null
+  )
+group by
+  "hour",
+  "runner_of",
+  "is_held";
+
+-- openCounts: of some agents
+select
+  greatest(
+    floor(
+      extract(
+        epoch
+        from
+          "delivery"."received_at" - $1::timestamptz
+      ) / 3600
+    )::integer,
+    -1
+  ) as "hour",
+  coalesce("delivery"."message_agent_id", "delivery"."agent_id") as "runner_of",
+  "delivery"."held_at" is not null as "is_held",
+  cast(count(*) as integer) as "count",
+  min("delivery"."received_at") as "oldest_at"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."agent_id" = any ($3)
+  and (
+    "delivery"."unsettled" is not null
+    or "delivery"."held_at" is not null
+  )
+group by
+  "hour",
+  "runner_of",
+  "is_held";
+
+-- costsByHour: call
+select
+  floor(
+    extract(
+      epoch
+      from
+        "message"."at" - $1::timestamptz
+    ) / 3600
+  )::integer as "hour",
+  cast(sum("message"."cost_micros") as double precision) as "count"
+from
+  "costs"."messages" as "message"
+where
+  "message"."tenant_id" = $2
+  and "message"."at" >= $3
+  and "message"."at" < $4
+group by
+  "hour";
+
+-- hasAcknowledged: of a tenant
+select
+  "newest"."status"
+from
+  (
+    select
+      "delivery"."status"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      1000
+  ) as "newest"
+where
+  "newest"."status" = $2
+limit
+  1;
+
+-- hasAcknowledged: of some agents
+select
+  "newest"."status"
+from
+  (
+    select
+      "delivery"."status"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."agent_id" = any ($2)
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      1000
+  ) as "newest"
+where
+  "newest"."status" = $3
+limit
+  1;
+
+-- givenUpSince: of a tenant
+select
+  "delivery"."agent_id",
+  "delivery"."reason",
+  cast(count(*) as integer) as "count",
+  min("delivery"."received_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at desc,
+        delivery.id desc
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."outcome" = $2
+  and "delivery"."received_at" >= $3
+group by
+  "delivery"."agent_id",
+  "delivery"."reason"
+order by
+  "count" desc,
+  "example_id"
+limit
+  20;
+
+-- givenUpSince: of some agents
+select
+  "delivery"."agent_id",
+  "delivery"."reason",
+  cast(count(*) as integer) as "count",
+  min("delivery"."received_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at desc,
+        delivery.id desc
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = any ($2)
+  and "delivery"."outcome" = $3
+  and "delivery"."received_at" >= $4
+group by
+  "delivery"."agent_id",
+  "delivery"."reason"
+order by
+  "count" desc,
+  "example_id"
+limit
+  20;
+
+-- blockedSince: of a tenant
+select
+  "blocked"."agent_id",
+  "blocked"."integration_id",
+  "blocked"."reason",
+  "blocked"."count",
+  "blocked"."earlier",
+  "blocked"."since",
+  "blocked"."example_id"
+from
+  (
+    select
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."reason",
+      cast(
+        count(*) filter (
+          where
+            "delivery"."received_at" >= $1
+        ) as integer
+      ) as "count",
+      cast(
+        count(*) filter (
+          where
+            "delivery"."received_at" < $2
+        ) as integer
+      ) as "earlier",
+      min("delivery"."received_at") filter (
+        where
+          "delivery"."received_at" >= $3
+      ) as "since",
+      (
+        array_agg(
+          delivery.id
+          order by
+            delivery.received_at desc,
+            delivery.id desc
+        )
+      ) [1] as "example_id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $4
+      and "delivery"."outcome" = $5
+      and "delivery"."received_at" >= $6
+    group by
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."reason"
+  ) as "blocked"
+where
+  "blocked"."count" >= $7
+order by
+  "blocked"."count" desc,
+  "blocked"."example_id"
+limit
+  20;
+
+-- blockedSince: of some agents
+select
+  "blocked"."agent_id",
+  "blocked"."integration_id",
+  "blocked"."reason",
+  "blocked"."count",
+  "blocked"."earlier",
+  "blocked"."since",
+  "blocked"."example_id"
+from
+  (
+    select
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."reason",
+      cast(
+        count(*) filter (
+          where
+            "delivery"."received_at" >= $1
+        ) as integer
+      ) as "count",
+      cast(
+        count(*) filter (
+          where
+            "delivery"."received_at" < $2
+        ) as integer
+      ) as "earlier",
+      min("delivery"."received_at") filter (
+        where
+          "delivery"."received_at" >= $3
+      ) as "since",
+      (
+        array_agg(
+          delivery.id
+          order by
+            delivery.received_at desc,
+            delivery.id desc
+        )
+      ) [1] as "example_id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $4
+      and "delivery"."agent_id" = any ($5)
+      and "delivery"."outcome" = $6
+      and "delivery"."received_at" >= $7
+    group by
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."reason"
+  ) as "blocked"
+where
+  "blocked"."count" >= $8
+order by
+  "blocked"."count" desc,
+  "blocked"."example_id"
+limit
+  20;
+
+-- stoppedDeliveries: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "deliveries"."deliveries" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- failingAgents: of a tenant
+select
+  "delivery"."message_agent_id" as "agent_id",
+  cast(count(*) as integer) as "count",
+  min("delivery"."failed_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at desc,
+        delivery.id desc
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."unsettled" is not null
+  and "delivery"."failed_at" is not null
+group by
+  "delivery"."message_agent_id"
+having
+  count(*) >= $2
+order by
+  "count" desc,
+  "example_id"
+limit
+  20;
+
+-- failingAgents: of some agents
+select
+  "delivery"."message_agent_id" as "agent_id",
+  cast(count(*) as integer) as "count",
+  min("delivery"."failed_at") as "since",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at desc,
+        delivery.id desc
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = any ($2)
+  and "delivery"."unsettled" is not null
+  and "delivery"."failed_at" is not null
+group by
+  "delivery"."message_agent_id"
+having
+  count(*) >= $3
+order by
+  "count" desc,
+  "example_id"
+limit
+  20;
+
+-- namesOf: call
+select
+  "agent"."id",
+  "agent"."name"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."id" = any ($2);
+
+-- namesOf: call
+select
+  "integration"."id",
+  "integration"."label"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."tenant_id" = $1
+  and "integration"."id" = any ($2);
+
+-- limitedAgents: of a tenant
+select
+  "agent"."id",
+  "agent"."name",
+  "agent"."hourly_limit_micros"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."hourly_limit_micros" is not null
+  and "agent"."deleted" is not true
+order by
+  "agent"."is_active" desc,
+  "agent"."updated_at" desc,
+  "agent"."id"
+limit
+  100;
+
+-- limitedAgents: of some agents
+select
+  "agent"."id",
+  "agent"."name",
+  "agent"."hourly_limit_micros"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."hourly_limit_micros" is not null
+  and "agent"."deleted" is not true
+  and "agent"."id" = any ($2)
+order by
+  "agent"."is_active" desc,
+  "agent"."updated_at" desc,
+  "agent"."id"
+limit
+  100;
+
+-- missedRuns: of a tenant
+select
+  "job"."id",
+  "job"."agent_id",
+  "job"."name",
+  cast(count(*) as integer) as "count",
+  min("run"."due_at") as "since"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."tenant_id" = $1
+  and "run"."due_at" >= $2
+  and "run"."decision" = $3
+  and "job"."deleted" is not true
+group by
+  "job"."id",
+  "job"."agent_id",
+  "job"."name"
+order by
+  "count" desc,
+  "job"."id"
+limit
+  20;
+
+-- missedRuns: of some agents
+select
+  "job"."id",
+  "job"."agent_id",
+  "job"."name",
+  cast(count(*) as integer) as "count",
+  min("run"."due_at") as "since"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."tenant_id" = $1
+  and "run"."due_at" >= $2
+  and "run"."decision" = $3
+  and "job"."deleted" is not true
+  and "job"."agent_id" = any ($4)
+group by
+  "job"."id",
+  "job"."agent_id",
+  "job"."name"
+order by
+  "count" desc,
+  "job"."id"
+limit
+  20;
+
+-- overlappingSecrets: call
+select
+  "integration"."id",
+  "integration"."label",
+  "integration"."doc",
+  "integration"."previous_secret_valid_until" as "until"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."tenant_id" = $1
+  and "integration"."disconnected" is not true
+  and "integration"."previous_secret_valid_until" > $2
+order by
+  "until",
+  "integration"."id"
+limit
+  20;
+
+-- silentIntegrations: call
+select
+  "integration"."id",
+  "integration"."label",
+  "integration"."last_delivery_at" as "since"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."tenant_id" = $1
+  and "integration"."disconnected" is not true
+  and "integration"."is_paused" = $2
+  and "integration"."last_delivery_at" >= $3
+  and "integration"."last_delivery_at" < $4
+  and (
+    select
+      "delivery"."received_at"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = "integration"."tenant_id"
+      and "delivery"."integration_id" = "integration"."id"
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      1
+    offset
+      19
+  ) >= "integration"."last_delivery_at" - make_interval(0, 0, 1)
+order by
+  "since",
+  "integration"."id"
+limit
+  20;
+
+-- expiringKeys: call
+select
+  "key"."id",
+  "key"."name",
+  "key"."expires_at"
+from
+  "apikeys"."apikeys" as "key"
+where
+  "key"."tenant_id" = $1
+  and "key"."kind" = $2
+  and "key"."expires_at" >= $3
+  and "key"."expires_at" < $4
+order by
+  "key"."expires_at",
+  "key"."id"
+limit
+  20;
+
+-- unexpiredKeysOf: call
+select
+  "credential"."agent_id",
+  "credential"."public_key"
+from
+  "runner_credentials"."runner_credentials" as "credential"
+where
+  "credential"."tenant_id" = $1
+  and "credential"."agent_id" = any ($2)
+  and "credential"."expires_at" > $3
+order by
+  "credential"."created_at" desc,
+  "credential"."id" desc
+limit
+  200;
+
 -- deliverySummary: of a tenant
 select
   "delivery"."outcome",

@@ -36,6 +36,12 @@ const countsOn = (page: string): string[] =>
     .map(([, id, count]) => `${id} ${count}`)
     .toSorted();
 
+/** Returns the counts of what waits in the overview, by the kind and the agent. */
+const attentionOn = (page: string): string[] =>
+  [...page.matchAll(/data-id="((?:budget|deliveries)_\w+ \w+)"[^>]* data-count="(\d+)"/g)]
+    .map(([, id, count]) => `${id} ${count}`)
+    .toSorted();
+
 /** Creates an agent with a used-up budget that gets two deliveries, and one with a rate that holds three of four. */
 const holdDeliveries = async (platform: Platform) => {
   const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
@@ -89,12 +95,12 @@ test('each page, Health and the metrics name the same deliveries that a budget a
     const open = await signIn(platform.url, key);
     const expected = found.map(({ agent_id, reason, count }) => `${agent_id} ${reason} ${count}`).toSorted();
     const base = `/console/t/${tenant}`;
-    for (const path of ['', '/deliveries/problems']) {
-      const page = await open(`${base}${path}`);
-      assert.equal(countsOn(page), expected, path);
-      assert.match(page, /the hourly budget is used up<?[^.]*until/);
-      assert.match(page, /rule busy: the limit of 1 in 3600 s is reached/);
-    }
+    const problems = await open(`${base}/deliveries/problems`);
+    assert.equal(countsOn(problems), expected);
+    assert.match(problems, /the hourly budget is used up<?[^.]*until/);
+    const overview = await open(base);
+    assert.equal(attentionOn(overview), [`budget_spent ${spent} 2`, `deliveries_held ${busy} 3`]);
+    for (const page of [problems, overview]) assert.match(page, /rule busy: the limit of 1 in 3600 s is reached/);
     for (const agent of [spent, busy])
       assert.equal(
         countsOn(await open(`${base}/agents/${agent}`)),
