@@ -1,5 +1,6 @@
 import type { Answer } from '../http/ask.ts';
 import type { Names } from './name-cache.ts';
+import type { FilterField } from './parts/filter-form.ts';
 import type { Visit } from './visit.ts';
 
 /** How many names a page can show. Further resources of the tenant are shown without their names. */
@@ -22,6 +23,14 @@ const readNames = ({ ask, rows, params, asOf }: Visit, kind: Kind): Promise<Answ
   return asOf === null ? ask(rows.autocomplete, { ...sent, types: kind }) : ask(rows[LISTS[kind]], sent);
 };
 
+/** Returns the name of the resource by which the page is filtered, if it is not among the names that were read. */
+const filteredName = async (visit: Visit, kind: Kind, names: Names): Promise<Named> => {
+  const id = visit.query.get(`${kind}_id`);
+  if (!id || names.size < MAX_NAMED || names.has(id) || visit.asOf !== null) return [];
+  const found = await visit.ask(visit.rows.autocomplete, { tenant_id: visit.params.tenant_id!, q: id, types: kind, limit: 1 });
+  return found.ok ? found.value : [];
+};
+
 /**
  * Returns the names of the tenant's resources of a kind. Those of the present are cached for this session. An open page
  * that updates itself gets them from the cache, because it updates itself up to twice a second.
@@ -37,7 +46,9 @@ const namesOf = async (visit: Visit, kind: Kind): Promise<Answer<Names>> => {
   }
   const found = await readNames(visit, kind);
   if (!found.ok) return found;
-  const answer = { ...found, value: new Map(found.value.map(({ id, name, label }) => [id, name ?? label ?? id])) };
+  const mapOf = (named: Named) => new Map(named.map(({ id, name, label }) => [id, name ?? label ?? id]));
+  const value = mapOf(found.value);
+  const answer = { ...found, value: new Map([...value, ...mapOf(await filteredName(visit, kind, value))]) };
   if (visit.asOf === null) cache.set(key, { answer, readAt: Date.now() });
   return answer;
 };
@@ -51,3 +62,16 @@ export const agentNames = (visit: Visit): Promise<Answer<Names>> => namesOf(visi
 /** Returns the labels of the tenant's webhook integrations; null if the visitor may not list them. */
 export const integrationNames = async (visit: Visit): Promise<Answer<Names> | null> =>
   visit.may('tenant:integrations:read') ? namesOf(visit, 'integration') : null;
+
+/**
+ * Returns what can be chosen in a filter by a resource of the tenant: all of them or, if there may be more than were
+ * read, a search.
+ */
+export const chosenByName = ({ params, query }: Visit, kind: Kind, names: Names): Pick<FilterField, 'choices' | 'source' | 'valueName'> =>
+  names.size < MAX_NAMED
+    ? { choices: [...names].map(([value, name]) => ({ value, name })).toSorted((one, other) => one.name.localeCompare(other.name)) }
+    : {
+        choices: null,
+        source: `/tenant/${params.tenant_id}/autocomplete?types=${kind}&limit=50`,
+        valueName: names.get(query.get(`${kind}_id`) ?? '') ?? '',
+      };

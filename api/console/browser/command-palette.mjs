@@ -39,103 +39,56 @@ const search = async (/** @type {string} */ text, /** @type {AbortSignal} */ sig
   }));
 };
 
-const element = (
-  /** @type {string} */ name,
-  /** @type {Record<string, string>} */ attributes,
-  /** @type {(Node | string)[]} */ ...children
-) => {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-};
-
 const createPalette = () => {
-  const input = /** @type {HTMLInputElement} */ (
-    element('input', {
-      role: 'combobox',
-      type: 'text',
-      autocomplete: 'off',
-      spellcheck: 'false',
-      'aria-label': 'Find',
-      'aria-expanded': 'true',
-      'aria-controls': 'palette-list',
-      'aria-autocomplete': 'list',
-      placeholder: 'Name or id',
-    })
-  );
-  const list = element('ul', { id: 'palette-list', role: 'listbox', 'aria-label': 'Results' });
-  const status = element('p', { role: 'status', class: 'quiet' });
-  const dialog = /** @type {HTMLDialogElement} */ (element('dialog', { class: 'palette', 'aria-label': 'Find' }, input, list, status));
-  /** @type {Hit[]} */
-  let hits = [];
-  let active = 0;
+  const input = Object.assign(document.createElement('input'), {
+    ...{ role: 'combobox', type: 'text', autocomplete: 'off', spellcheck: false },
+    ...{ ariaLabel: 'Find', ariaExpanded: 'true', placeholder: 'Name or id' },
+  });
+  const status = Object.assign(document.createElement('p'), { role: 'status', className: 'quiet' });
+  const dialog = Object.assign(document.createElement('dialog'), { className: 'palette', ariaLabel: 'Find' });
+  dialog.append(input, status);
+  // The dialog opens at once, so that no typed character is lost while the module of the list is fetched.
+  const loading = import('./combobox.mjs').then(({ createListbox }) => {
+    const made = createListbox(input, 'palette-list', (/** @type {Hit} */ hit) => {
+      remember(hit);
+      location.href = hit.href;
+    });
+    status.before(made.list);
+    press = made.press;
+    return made;
+  });
+  let press = (/** @type {string} */ _) => false;
   let timer = 0;
   let running = new AbortController();
 
-  const open = (/** @type {Hit | undefined} */ hit) => {
-    if (!hit) return;
-    remember(hit);
-    location.href = hit.href;
-  };
-
-  const mark = (/** @type {number} */ index) => {
-    active = Math.min(Math.max(index, 0), hits.length - 1);
-    for (const [at, option] of [...list.children].entries()) option.setAttribute('aria-selected', String(at === active));
-    const option = list.children[active];
-    option?.scrollIntoView({ block: 'nearest' });
-    if (option) input.setAttribute('aria-activedescendant', option.id);
-    else input.removeAttribute('aria-activedescendant');
-  };
-
-  const show = (/** @type {Hit[]} */ found, /** @type {string} */ text) => {
-    hits = found;
-    list.replaceChildren(
-      ...hits.map(({ label, kind }, index) => {
-        const option = element(
-          'li',
-          { id: `palette-${index}`, role: 'option' },
-          element('span', {}, label),
-          element('span', { class: 'quiet' }, kind),
-        );
-        option.addEventListener('click', () => open(hits[index]));
-        return option;
-      }),
-    );
+  const showHits = async (/** @type {Hit[]} */ hits, /** @type {string} */ text) => {
+    (await loading).show(hits);
     status.textContent = hits.length > 0 ? '' : text;
-    mark(0);
   };
 
   const update = () => {
     clearTimeout(timer);
     running.abort();
     const text = input.value.trim();
-    if (text === '') return show(recentHits(), 'Type a name or an id.');
+    if (text === '') {
+      showHits(recentHits(), 'Type a name or an id.');
+      return;
+    }
     running = new AbortController();
     const { signal } = running;
     timer = setTimeout(async () => {
       try {
         const found = await search(text, signal);
-        if (!signal.aborted) show(recentFirst(found), 'Nothing that you may see has this name or id.');
+        if (!signal.aborted) showHits(recentFirst(found), `Nothing that you may see has the name or id “${text}”.`);
       } catch {
-        if (!signal.aborted) show([], 'The search failed. Try again.');
+        if (!signal.aborted) showHits([], 'The search failed. Try again.');
       }
     }, DELAY_MS);
   };
 
   input.addEventListener('input', update);
   input.addEventListener('keydown', (event) => {
-    const moves = /** @type {Record<string, number>} */ ({
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + 10,
-      PageUp: active - 10,
-    });
-    const to = moves[event.key];
-    if (to !== undefined) mark(to);
-    else if (event.key === 'Enter') open(hits[active]);
-    else return;
-    event.preventDefault();
+    if (press(event.key)) event.preventDefault();
   });
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close();

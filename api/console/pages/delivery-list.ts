@@ -1,5 +1,6 @@
 import { formLink } from '../action.ts';
-import { agentNames, integrationNames, namesIn } from '../names.ts';
+import type { Names } from '../name-cache.ts';
+import { agentNames, chosenByName, integrationNames, namesIn } from '../names.ts';
 import { noDeliveries } from '../no-deliveries.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -7,7 +8,7 @@ import { countText } from '../parts/count-text.ts';
 import { deliveryChart } from '../parts/delivery-chart.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { filterForm, valuesIn } from '../parts/filter-form.ts';
+import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
@@ -23,8 +24,8 @@ const FIELDS = [
   { name: 'event', label: 'Event', placeholder: 'push' },
   { name: 'provider', label: 'Provider', placeholder: 'github' },
   { name: 'reason', label: 'Reason', placeholder: 'signature_mismatch' },
-  { name: 'agent_id', label: 'Agent id' },
-  { name: 'integration_id', label: 'Integration id' },
+  { name: 'agent_id', label: 'Agent' },
+  { name: 'integration_id', label: 'Integration' },
   { name: 'provider_delivery_id', label: "Provider's delivery id" },
   { name: 'matched_secret', label: 'Secret', options: ['current', 'previous'] },
   { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
@@ -47,6 +48,13 @@ const chartRange = ({ query }: Visit): { readonly from: string; readonly to: str
   const start = (Number.isNaN(Date.parse(to)) ? end : Date.parse(to)) - DAY_MS;
   return { from: query.get('from') || new Date(start).toISOString(), to };
 };
+
+/** Adds to the filters by resource what can be chosen, by name. */
+const withChoices = (visit: Visit, names: Readonly<Record<string, Names>>): readonly FilterField[] =>
+  FIELDS.map((field) => {
+    const found = names[field.name];
+    return found ? { ...field, ...chosenByName(visit, field.name === 'agent_id' ? 'agent' : 'integration', found) } : field;
+  });
 
 const countOf = (counts: Outcomes | null, outcome: (typeof OUTCOMES)[number]) =>
   counts === null ? null : span({ class: 'count', 'data-count': outcome }, countText(counts[outcome]));
@@ -153,7 +161,14 @@ export const deliveryListPage = page({
       div(
         { class: 'toolbar' },
         states(visit, summary.ok ? summary.value.outcomes : null),
-        isBare ? null : filterForm(visit.path, FIELDS, valuesIn(visit.query, FIELD_NAMES), kept),
+        isBare
+          ? null
+          : filterForm(
+              visit.path,
+              withChoices(visit, { agent_id: namesIn(agents), integration_id: namesIn(integrations) }),
+              valuesIn(visit.query, FIELD_NAMES),
+              kept,
+            ),
       ),
       list(),
       pager(deliveries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),

@@ -1,15 +1,21 @@
+import { type Choice, combobox } from './combobox.ts';
 import { icon } from './icon.ts';
 import { tags } from './tags.ts';
 import { fieldTime } from './time.ts';
 
 const { form, label, input, button, span, details, summary, div, a, select, option } = tags;
 
-/** A filter of a list. It is a text field or, if it has options, a select control. */
+/** A filter of a list. It is a text field or, if it has options, a select control; with `choices`, a combobox. */
 export type FilterField = {
   readonly name: string;
   readonly label: string;
   readonly placeholder?: string;
   readonly options?: readonly string[];
+  /** What can be chosen by name; null if there is more than a combobox contains. It then searches at `source`. */
+  readonly choices?: readonly Choice[] | null;
+  readonly source?: string;
+  /** The name of the present value, if `choices` is null. */
+  readonly valueName?: string;
 };
 
 /** The names of filters that are times. They can be typed in words, and in the visitor's time zone. */
@@ -17,8 +23,14 @@ export const TIME_FILTERS = ['from', 'to', 'at', 'start', 'end'];
 
 type Values = Readonly<Record<string, string>>;
 
-const fieldOf = ({ name, label: text, placeholder, options }: FilterField, value: string) => {
+const comboboxOf = ({ name, label: text, choices = null, source, valueName }: FilterField, value: string) =>
+  combobox({ id: `filter-${name}`, name, what: text.toLowerCase(), value, choices, source, valueName, isSentAtOnce: true });
+
+/** Renders a filter with its label. */
+export const filterField = (field: FilterField, value: string) => {
+  const { name, label: text, placeholder, options } = field;
   const id = `filter-${name}`;
+  if (field.choices !== undefined) return div(null, label({ for: id }, text), comboboxOf(field, value));
   const control =
     options === undefined
       ? input({
@@ -45,7 +57,7 @@ export const filterForm = (path: string, fields: readonly FilterField[], values:
     form(
       { method: 'get', action: path },
       ...Object.entries(kept).map(([name, value]) => input({ type: 'hidden', name, value })),
-      div({ class: 'filter-fields' }, ...fields.map((field) => fieldOf(field, values[field.name] ?? ''))),
+      div({ class: 'filter-fields' }, ...fields.map((field) => filterField(field, values[field.name] ?? ''))),
       div(
         { class: 'actions' },
         button({ class: 'primary' }, 'Filter'),

@@ -1,0 +1,125 @@
+// limit: 240
+import type { Page } from 'playwright-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listen } from '../../infra/http/listen.ts';
+import { ALL_RULES, violationsOn } from '../fixtures/accessibility.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { browserTest } from '../fixtures/browser-test.ts';
+import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
+import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
+import { tabTo } from '../fixtures/keyboard.ts';
+
+const stage = async () => {
+  const p = await startConsole();
+  const agents: Record<string, string> = {};
+  for (const name of ['Refund Assistant', 'Pull Request Reviewer', 'Dependency Updater']) agents[name] = await createAgent(p, name);
+  await deliver(p, await createIntegration(p, agents['Refund Assistant']!, 'Payments'), 'charge', {});
+  await p.waitForProjections();
+  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+  return { p, agents, server, browser: await launchChromium(server.port) };
+};
+const given = chromium === undefined ? null : await stage();
+
+const AGENT = '#filter-agent_id-search';
+const OPTIONS = 'combo-box:has([name="agent_id"]) [role="option"]';
+
+const onList = async (act: (page: Page) => Promise<void>, options: Parameters<typeof openPage>[2] = {}, query = ''): Promise<void> => {
+  const { browser, p } = given!;
+  const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 }, ...options });
+  await page.goto(`${p.base}/deliveries${query}`);
+  await page.evaluate(`document.querySelector('.filters')?.setAttribute('open', '')`);
+  await act(page);
+  assert.equal(faults.found, []);
+  await page.context().close();
+};
+
+const chosenIn = (page: Page): string | null => new URL(page.url()).searchParams.get('agent_id');
+
+browserTest('with a pointer, a choice by name filters the list, is shown as a chip, and is removed by its button', async () => {
+  const { agents } = given!;
+  await onList(async (page) => {
+    await page.click(AGENT);
+    assert.equal(await page.locator(OPTIONS).allInnerTexts(), ['Dependency Updater', 'Pull Request Reviewer', 'Refund Assistant']);
+    await page.click(`${OPTIONS}:has-text("Refund")`);
+    await page.waitForURL(/agent_id=c/);
+    assert.is(chosenIn(page), agents['Refund Assistant']);
+    await page.click('button[aria-label="Remove Refund Assistant"]');
+    await page.waitForURL((url) => !url.searchParams.get('agent_id'));
+  });
+});
+
+browserTest('with the keyboard, typed words narrow the choices; Enter chooses, Escape closes, Backspace removes the choice', async () => {
+  const { agents } = given!;
+  await onList(async (page) => {
+    await tabTo(page, AGENT);
+    await page.keyboard.press('ArrowDown');
+    assert.is(await page.getAttribute(AGENT, 'aria-expanded'), 'true');
+    await page.keyboard.press('Escape');
+    assert.is(await page.getAttribute(AGENT, 'aria-expanded'), 'false');
+    await page.keyboard.type('up dep');
+    assert.equal(await page.locator(OPTIONS).allInnerTexts(), ['Dependency Updater']);
+    const active = await page.getAttribute(AGENT, 'aria-activedescendant');
+    assert.is(await page.locator(`#${active}`).innerText(), 'Dependency Updater');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/agent_id=c/);
+    assert.is(chosenIn(page), agents['Dependency Updater']);
+    await tabTo(page, AGENT);
+    await page.keyboard.press('Backspace');
+    await page.waitForURL((url) => !url.searchParams.get('agent_id'));
+  });
+});
+
+browserTest('if nothing matches, the list names what was searched', async () => {
+  await onList(async (page) => {
+    await page.fill(AGENT, 'nothing <b>');
+    assert.is(await page.locator('combo-box:has([name="agent_id"]) [role="status"]').innerText(), 'No agent matches “nothing <b>”.');
+  });
+});
+
+browserTest('a page with an open list has no accessibility violation, also with a choice', async () => {
+  const { agents } = given!;
+  for (const query of ['', `?agent_id=${agents['Refund Assistant']}`])
+    await onList(
+      async (page) => {
+        await page.click(AGENT);
+        assert.ok((await page.locator(OPTIONS).count()) >= 2);
+        assert.equal(await violationsOn(page, ALL_RULES), []);
+      },
+      {},
+      query,
+    );
+});
+
+browserTest('without JavaScript, the same filter is a select with the same names', async () => {
+  const { agents, browser, p } = given!;
+  const { page } = await openPage(browser, p.cookie, { javaScriptEnabled: false });
+  await page.goto(`${p.base}/deliveries?agent_id=${agents['Refund Assistant']}`);
+  await page.selectOption('select[name="agent_id"]', { label: 'Pull Request Reviewer' });
+  await page.click('main form button.primary:visible');
+  assert.is(chosenIn(page), agents['Pull Request Reviewer']);
+  await page.context().close();
+});
+
+browserTest('with more agents than a select may have, the combobox searches them while one types', async () => {
+  const { p } = given!;
+  for (let index = 0; index < 198; index++) await createAgent(p, `Worker ${index}`);
+  await p.waitForProjections();
+  await onList(async (page) => {
+    await page.fill(AGENT, 'worker 197');
+    await page.click(`${OPTIONS}:has-text("Worker 197")`);
+    await page.waitForURL(/agent_id=c/);
+    assert.match(String(chosenIn(page)), /^c\w{24}$/);
+    await page.waitForSelector('button[aria-label="Remove Worker 197"]');
+    await page.fill(AGENT, 'no such');
+    await page.waitForSelector('text=No agent matches “no such”.');
+  });
+});
+
+afterLastTest(async () => {
+  await given?.browser.close();
+  given?.server.close();
+  await given?.p.close();
+});
+
+test.run();
