@@ -1,4 +1,7 @@
 import { escapedName, type Field, type Form } from './form.ts';
+import { chosenParts } from './form-layouts.ts';
+import { base64Of, instantOf, slugOf, textOf, unitField, unitsOf, ZONE_FIELD } from './form-values.ts';
+import type { FormLayout } from './forms/form-layout.ts';
 
 /** The fields of a submitted form. The same name can occur several times. */
 export type Submitted = Pick<URLSearchParams, 'get' | 'getAll' | 'keys' | 'has'>;
@@ -9,15 +12,11 @@ export type FormBody = {
   readonly errors: readonly { readonly pointer: string; readonly message: string }[];
 };
 
+type Json = Readonly<Record<string, unknown>>;
+
 type Errors = { pointer: string; message: string }[];
 
 const normalized = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
-
-/**
- * Whether a field has the text with which the form was rendered. Line ends are not compared, because browsers change
- * them.
- */
-const isAsDrawn = (text: string, drawn: unknown): boolean => typeof drawn === 'string' && normalized(drawn) === text;
 
 /**
  * Returns what to send for a field that the visitor left empty. If it was already empty when the form was rendered, the
@@ -29,16 +28,36 @@ const emptied = ({ isNullable, isRequired }: Field, drawn: unknown, empty: unkno
   return isNullable ? null : empty;
 };
 
-const readText = (field: Field, text: string | null, drawn: unknown): unknown => {
-  const shown = normalized(text ?? '');
-  if (isAsDrawn(shown, drawn)) return drawn;
-  return shown === '' ? emptied(field, drawn, '') : shown;
+const readText = (field: Field & { kind: 'text' }, submitted: Submitted, { at, drawn }: Reading): unknown => {
+  const shown = normalized(submitted.get(at) ?? '');
+  const zone = submitted.get(ZONE_FIELD) ?? 'UTC';
+  // Line ends are not compared, because browsers change them.
+  if (typeof drawn === 'string' && normalized(textOf(field, drawn, zone)) === shown) return drawn;
+  if (shown === '') return emptied(field, drawn, '');
+  if (drawn === undefined && !field.isRequired && shown === field.fallback) return undefined;
+  if (field.input === 'time') return instantOf(shown, zone);
+  return field.input === 'bytes' && !submitted.has(`_coded${at}`) ? base64Of(shown) : shown;
 };
 
-const readNumber = (field: Field, text: string | null, drawn: unknown): unknown => {
+/** How many of the unit of the API one of the chosen unit is. */
+const sizeOfUnit = ({ unit }: Field & { kind: 'number' }, chosen: string | null): number =>
+  unitsOf(unit).find(([name]) => name === chosen)?.[1] ?? 1;
+
+/** Removes the error of a product of decimals. No unit has more than six decimals. */
+const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
+
+const readNumber = (field: Field & { kind: 'number' }, submitted: Submitted, { at, drawn }: Reading, text = submitted.get(at)): unknown => {
   const shown = (text ?? '').trim();
   if (shown === '') return emptied(field, drawn, undefined);
-  return Number.isFinite(Number(shown)) ? Number(shown) : shown;
+  const size = sizeOfUnit(field, submitted.get(unitField(at)));
+  const number = size === 1 ? Number(shown) : rounded(Number(shown) * size);
+  if (!Number.isFinite(number)) return shown;
+  return drawn === undefined && !field.isRequired && number === field.fallback ? undefined : number;
+};
+
+const readChoice = (field: Field, text: string | null, drawn: unknown): unknown => {
+  if (!text) return emptied(field, drawn, undefined);
+  return drawn === undefined && !field.isRequired && text === field.fallback ? undefined : text;
 };
 
 const readBoolean = (field: Field, texts: readonly string[], drawn: unknown): unknown => {
@@ -99,13 +118,13 @@ const read = (field: Field, submitted: Submitted, reading: Reading): unknown => 
   const { at, drawn, errors } = reading;
   switch (field.kind) {
     case 'text':
-      return readText(field, submitted.get(at), drawn);
+      return readText(field, submitted, reading);
     case 'number':
-      return readNumber(field, submitted.get(at), drawn);
+      return readNumber(field, submitted, reading);
     case 'boolean':
       return readBoolean(field, submitted.getAll(at), drawn);
     case 'choice':
-      return submitted.get(at) || emptied(field, drawn, undefined);
+      return readChoice(field, submitted.get(at), drawn);
     case 'choices':
       return readList(
         field,
@@ -116,7 +135,9 @@ const read = (field: Field, submitted: Submitted, reading: Reading): unknown => 
       const items = submitted.getAll(at).flatMap(linesOf);
       return readList(
         field,
-        items.map((line) => (field.item.kind === 'number' ? readNumber(field.item, line, undefined) : line)),
+        items.map((line) =>
+          field.item.kind === 'number' ? readNumber(field.item, submitted, { ...reading, drawn: undefined }, line) : line,
+        ),
         drawn,
       );
     }
@@ -134,22 +155,41 @@ const read = (field: Field, submitted: Submitted, reading: Reading): unknown => 
   }
 };
 
+/** Returns what is sent for a field that is not shown: nothing or, if it had a value, none. */
+const hiddenValue = ({ isNullable }: Field, drawn: unknown): unknown => (drawn === undefined || !isNullable ? drawn : null);
+
+/** Reads a body whose form has a layout. Fields that the chosen options hide are left out. */
+const readLayout = (body: Field & { kind: 'group' }, layout: FormLayout, submitted: Submitted, reading: Reading): unknown => {
+  const { hidden, sets } = chosenParts(layout, submitted);
+  const drawn = (reading.drawn ?? {}) as Json;
+  const shown = read({ ...body, fields: body.fields.filter(({ name }) => !hidden.has(name)) }, submitted, reading) as Json;
+  const left = body.fields.flatMap((field) => {
+    const value = hidden.has(field.name) ? hiddenValue(field, drawn[field.name]) : undefined;
+    return value === undefined ? [] : [[field.name, value] as const];
+  });
+  const all: Json = { ...shown, ...Object.fromEntries(left), ...sets };
+  const { slug } = layout;
+  return slug && !all[slug.to] && all[slug.of] ? { ...all, [slug.to]: slugOf(String(all[slug.of])) } : all;
+};
+
 /**
  * Reads the body of a request from a submitted form. `drawn` is the body with which the form was rendered. A field that
  * was empty then, and is still empty, keeps its value.
  */
-export const bodyOf = ({ body }: Form, submitted: Submitted, drawn: unknown): FormBody => {
+export const bodyOf = ({ body, layout }: Pick<Form, 'body' | 'layout'>, submitted: Submitted, drawn: unknown): FormBody => {
   if (!body) return { value: undefined, errors: [] };
   const errors: Errors = [];
-  return { value: read(body, submitted, { at: '', drawn, errors }), errors };
+  const reading = { at: '', drawn, errors };
+  const value = layout && body.kind === 'group' ? readLayout(body, layout, submitted, reading) : read(body, submitted, reading);
+  return { value, errors };
 };
 
 /** Reads the query of a request from a submitted form. The names of its fields start with `?`, such as `?confirm`. */
 export const queryOf = ({ query }: Form, submitted: Submitted): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     query.flatMap((field) => {
-      const value = submitted.get(`?${field.name}`);
-      return value ? [[field.name, value]] : [];
+      const value = read(field, submitted, { at: `?${field.name}`, drawn: undefined, errors: [] });
+      return value === undefined || value === '' ? [] : [[field.name, value]];
     }),
   );
 

@@ -1,7 +1,7 @@
 import type { Ask } from '../http/ask.ts';
 import { isRead, type Operation, type Operations } from '../http/operation.ts';
 import type { Form } from './form.ts';
-import type { Choices } from './form-fields.ts';
+import type { Choices } from './form-controls.ts';
 import { nextCursor } from './parts/pager.ts';
 import type { Visit } from './visit.ts';
 

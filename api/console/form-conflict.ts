@@ -1,9 +1,9 @@
 import type { Answer } from '../http/ask.ts';
 import type { HistoryEntry } from '../http/history-schemas.ts';
 import { isRead, type Operations } from '../http/operation.ts';
-import { labelOf } from './form.ts';
 import { isSame } from './form-body.ts';
 import { askAny, readOf } from './form-read.ts';
+import { labelOf } from './form-words.ts';
 import { whoDid, wordsOf } from './parts/history.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, tags } from './parts/tags.ts';

@@ -5,7 +5,7 @@ import { bodyOf } from './form-body.ts';
 export const prefilled = (form: Form, query: URLSearchParams): Record<string, unknown> => {
   if (form.body?.kind !== 'group') return {};
   const fields = form.body.fields.filter(({ isSecret, name }) => !isSecret && query.has(`/${name}`));
-  return bodyOf({ ...form, body: { ...form.body, fields } }, query, {}).value as Record<string, unknown>;
+  return bodyOf({ body: { ...form.body, fields }, layout: null }, query, {}).value as Record<string, unknown>;
 };
 
 /**

@@ -1,18 +1,23 @@
 import type { Problem } from '../http/ask.ts';
 import type { Operation } from '../http/operation.ts';
-import { type Form, labelOf } from './form.ts';
+import type { Form } from './form.ts';
+import { buttonText, consequenceOf, introOf, isDangerous, titleOf } from './form-acts.ts';
 import type { Companion, Preview } from './form-companion.ts';
-import { bodyFields, type Choices, fieldView } from './form-fields.ts';
+import type { Choices } from './form-controls.ts';
+import { errorList, errorMap, type FieldErrors } from './form-errors.ts';
+import { fieldView } from './form-fields.ts';
+import { type Chosen, formFields } from './form-sections.ts';
+import { ZONE_FIELD } from './form-values.ts';
+import { labelOf } from './form-words.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { heading } from './parts/heading.ts';
 import { icon } from './parts/icon.ts';
 import { jsonTree } from './parts/json-tree.ts';
 import { moduleScript } from './parts/module-script.ts';
-import { problemPanel } from './parts/problem-panel.ts';
 import { copyButton } from './parts/short-id.ts';
-import { type Child, tags } from './parts/tags.ts';
+import { assetUrl, type Child, tags } from './parts/tags.ts';
 
-const { form, input, button, a, div, p, h2, ul, li, section, code, pre, strong } = tags;
+const { form, input, button, a, div, p, h2, section, code, pre, strong, link } = tags;
 
 /** A form to render: its operation, its content, and the state of the resource on which the change is based. */
 export type DrawnForm = {
@@ -32,21 +37,22 @@ export type DrawnForm = {
   readonly returnTo: string | null;
   readonly next: string | null;
   readonly choices: Choices;
-  readonly errors: readonly { readonly pointer: string; readonly message: string }[];
+  readonly errors: FieldErrors;
   readonly problem: Problem | null;
   readonly companion: Companion | null;
   /** The operation that says what the form would do; null if there is none. */
   readonly preview: Preview | null;
   /** The result that is shown beside the form; null if there is none. */
   readonly panel: Child;
+  /** The time zone in which the form shows times. */
+  readonly zone: string;
+  /** The chosen option of each one-of; those that are missing follow from the values. */
+  readonly chosen: Chosen['chosen'];
+  /** The number of deliveries that the form is about; undefined if it is not known. */
+  readonly total?: number | undefined;
   /** The URL of the form, including the initial values that the link to it has set. */
   readonly path: string;
 };
-
-const DANGEROUS = /^(delete|erase|revoke|remove|retire|disconnect|close|suspend|lift|unlink|hide|disallow|yank)/;
-
-/** Whether an operation removes or disables something. Its button then looks dangerous. */
-export const isDangerous = (operation: string): boolean => DANGEROUS.test(operation);
 
 const hidden = (name: string, value: string | null) => (value === null ? null : input({ type: 'hidden', name, value }));
 
@@ -54,8 +60,9 @@ const hidden = (name: string, value: string | null) => (value === null ? null : 
  * Renders the hidden fields. They contain the values of If-Match and Idempotency-Key, and the JSON of the originally
  * rendered values. From these, the submit finds out which fields the visitor has changed.
  */
-const controls = ({ drawn, etag, key, returnTo, next, params, form: { path } }: DrawnForm): readonly Child[] => [
+const controls = ({ drawn, etag, key, returnTo, next, params, zone, form: { path } }: DrawnForm): readonly Child[] => [
   hidden('_key', key),
+  hidden(ZONE_FIELD, zone === 'UTC' ? null : zone),
   hidden('_etag', etag),
   hidden('_drawn', drawn === undefined ? null : JSON.stringify(drawn)),
   hidden('_return', returnTo),
@@ -65,50 +72,24 @@ const controls = ({ drawn, etag, key, returnTo, next, params, form: { path } }: 
     .map(([name, value]) => hidden(`:${name}`, value)),
 ];
 
-const errorMap = (errors: DrawnForm['errors']): ReadonlyMap<string, readonly string[]> => {
-  const all = new Map<string, string[]>();
-  for (const { pointer, message } of errors) all.set(pointer, [...(all.get(pointer) ?? []), message]);
-  return all;
-};
-
-const paramField = (name: string, choices: Choices): Child =>
+const paramField = (name: string, choices: Choices, errors: DrawnForm['errors']): Child =>
   fieldView(
     {
-      kind: 'text',
-      input: 'text',
-      pointer: '',
-      name,
-      label: labelOf(name),
-      help: null,
-      isRequired: true,
-      isNullable: false,
-      isSecret: false,
-      fallback: undefined,
-      placeholder: null,
-      min: 1,
-      max: null,
-      pattern: null,
+      ...{ kind: 'text', input: 'text', pointer: '', name, label: labelOf(name), help: null, isRequired: true, isNullable: false },
+      ...{ isSecret: false, fallback: undefined, placeholder: null, min: 1, max: null, pattern: null, look: {} },
     },
-    { at: `:${name}`, value: '', errors: new Map(), choices },
+    { at: `:${name}`, value: '', errors: errorMap(errors), choices },
   );
 
-/** Lists the errors above the form, each with a link to its field. */
-const errorList = ({ problem, errors, path }: DrawnForm): Child => {
-  if (!problem && errors.length === 0) return null;
-  if (errors.length === 0) return problemPanel(problem!, path);
+/** Says what a form removes or disables, with the name of the object. */
+const consequence = ({ operation, subject }: DrawnForm): Child => {
+  const texts = consequenceOf(operation, subject);
+  if (texts === null) return null;
+  const [before, name, after] = texts;
   return div(
-    { class: 'problem', role: 'alert', 'data-problem': '' },
+    { class: 'note warn', 'data-consequence': '' },
     icon('triangle-alert'),
-    div(
-      null,
-      h2(null, errors.length === 1 ? 'One field needs a change' : `${errors.length} fields need a change`),
-      ul(
-        null,
-        ...errors.map(({ pointer, message }) =>
-          li(null, a({ href: `#f${pointer.replaceAll(/[^\w-]/g, '-')}` }, labelOf(pointer.split('/').at(-1) || 'value')), ` ${message}`),
-        ),
-      ),
-    ),
+    p(null, before, name === '' ? null : strong(null, name), after),
   );
 };
 
@@ -130,64 +111,79 @@ const previewTime = ({ preview, panel, value }: DrawnForm): string | null => {
   return hasValues && panel === null ? 'now' : '';
 };
 
-/** Renders the form of an operation, which works without JavaScript. */
-export const formView = (drawn: DrawnForm): Child => {
-  const { operation, row, form: fields, value, query, params, choices, errors, returnTo } = drawn;
+/** Renders the fields of a form, and the hidden ones. */
+const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
+  const { form: fields, value, query, params, choices, errors, zone, chosen } = drawn;
   const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
-  const shown = { errors: errorMap(errors), choices, visible: drawn.preview?.fields, focus: errors[0]?.pointer ?? first?.pointer };
+  const focus = errors[0]?.pointer ?? first?.pointer;
+  const shown = { errors: errorMap(errors), choices, zone, visible: drawn.preview?.fields, focus, chosen, params };
   const missing = fields.path.filter((name) => !params[name]);
-  return form(
-    {
-      method: 'post',
-      action: `/console/run/${operation}`,
-      class: 'card form',
-      autocomplete: 'off',
-      'data-form': operation,
-      'data-preview': previewTime(drawn),
-    },
+  return [
     // The Enter key presses the first button of a form. So this hidden button comes before the buttons that edit lists.
-    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, row.summary),
+    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, buttonText(drawn.operation, drawn.row, fields)),
     errorList(drawn),
     ...controls(drawn),
-    ...missing.map((name) => paramField(name, choices)),
-    ...fields.query.map((field) =>
-      fieldView({ ...field, label: labelOf(field.name) }, { at: `?${field.name}`, value: query[field.name], ...shown }),
-    ),
-    ...bodyFields(fields.body, value, shown),
-    div(
-      { class: 'actions form-actions' },
-      button({ class: tone(operation) }, row.summary),
-      previewButton(drawn),
-      companionButton(drawn),
-      a({ class: 'button', href: returnTo ?? '/console' }, 'Cancel'),
-    ),
-  );
+    consequence(drawn),
+    ...missing.map((name) => paramField(name, choices, errors)),
+    ...fields.query.map((field) => fieldView(field, { at: `?${field.name}`, value: query[field.name], ...shown })),
+    ...formFields(fields, value, shown),
+  ];
 };
+
+const actions = (drawn: DrawnForm): Child =>
+  div(
+    { class: 'actions form-actions' },
+    button({ class: tone(drawn.operation), 'data-act': '' } as never, buttonText(drawn.operation, drawn.row, drawn.form, drawn.total)),
+    previewButton(drawn),
+    companionButton(drawn),
+    a({ class: 'button', href: drawn.returnTo ?? '/console' }, 'Cancel'),
+  );
+
+const formElement = (drawn: DrawnForm, look: string, ...content: Child[]): Child =>
+  form(
+    {
+      method: 'post',
+      action: `/console/run/${drawn.operation}`,
+      class: look,
+      autocomplete: 'off',
+      'data-form': drawn.operation,
+      'data-preview': previewTime(drawn),
+    },
+    ...content,
+  );
 
 const NO_RESULT = 'There is no result: a field needs a change.';
 const NOT_YET = 'What this does is shown here while you type, or when you press the button.';
 
-/** Renders a form with the result of its preview, or of its operation, beside it. */
-const withPanel = (drawn: DrawnForm): Child => {
+/**
+ * Renders the form of an operation, which works without JavaScript. The result of its preview, or of its operation, is
+ * beside it; on narrow screens, it is above the buttons.
+ */
+export const formView = (drawn: DrawnForm): Child => {
   const { preview, panel, problem } = drawn;
-  if (preview === null && panel === null) return formView(drawn);
-  return div(
-    { class: 'with-panel' },
-    section(
-      { class: 'form-panel', 'data-panel': '', 'aria-label': 'Result', tabindex: 0 },
-      panel ?? p({ class: 'quiet', role: 'status' }, problem ? NO_RESULT : NOT_YET),
+  if (preview === null && panel === null) return formElement(drawn, 'card form', ...fieldsOf(drawn), actions(drawn));
+  return [
+    formElement(
+      drawn,
+      'form with-panel',
+      div({ class: 'card form-fields' }, ...fieldsOf(drawn)),
+      section(
+        { class: 'form-panel', 'data-panel': '', 'aria-label': 'Result', tabindex: 0 },
+        panel ?? p({ class: 'quiet', role: 'status' }, problem ? NO_RESULT : NOT_YET),
+      ),
+      actions(drawn),
     ),
-    formView(drawn),
     preview === null ? null : moduleScript('form-preview.mjs'),
-  );
+  ];
 };
 
 /** Renders the page of a form. `before` is shown above the form. */
 export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
-  heading(drawn.row.summary, drawn.row.details ?? null),
+  link({ rel: 'stylesheet', href: assetUrl('form-page.css') } as never),
+  heading(titleOf(drawn.row, drawn.form), introOf(drawn.row, drawn.form)),
   drawn.subject === null ? null : p({ class: 'form-subject' }, 'About ', strong(null, drawn.subject)),
   ...before,
-  withPanel(drawn),
+  formView(drawn),
 ];
 
 /** Renders what replaces a form whose URL has a time in the past. `present` is the URL of the form. */

@@ -3,9 +3,10 @@ import type { Problem } from '../http/ask.ts';
 import { isRead, type Operation } from '../http/operation.ts';
 import { type ConsoleDeps, consolePath, htmlResponse, identify } from './answers.ts';
 import { refusedPage } from './break-glass.ts';
-import { type Form, formOf } from './form.ts';
+import type { Form } from './form.ts';
 import { readChoices } from './form-choices.ts';
 import { companionOf, previewOf } from './form-companion.ts';
+import { formFor } from './form-layouts.ts';
 import { type DrawnForm, formPage } from './form-page.ts';
 import { readSubject } from './form-read.ts';
 import { resultPath } from './form-target.ts';
@@ -31,6 +32,8 @@ export type Run = {
   readonly returnTo: string | null;
   /** The page to show after the change, even after the creation of a resource. It takes precedence over `returnTo`. */
   readonly next: string | null;
+  /** The chosen option of each one-of of a submitted form. */
+  readonly chosen: Readonly<Record<string, string>>;
 };
 
 /** Shows a page of a form in the frame. */
@@ -62,14 +65,15 @@ export const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Respon
 export const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams): Promise<Run | Response> => {
   const operation = c.req.param('operation') ?? '';
   const row = Object.hasOwn(deps.operations, operation) ? deps.operations[operation]! : null;
-  const form = row && !isRead(row) ? formOf(row) : null;
+  const form = row && !isRead(row) ? formFor(operation, row) : null;
   const given = [...fields].flatMap(([name, value]) => (/^:[a-z_]+$/.test(name) && value !== '' ? [[name.slice(1), value] as const] : []));
   const params = Object.fromEntries(given);
   const visit = await identify(c, deps, params);
   if (visit instanceof Response) return visit;
   if (!row || !form || !(await mayRun(visit, row, params))) return showUnknown(c, deps, visit);
   const pathIn = (name: string) => (fields.get(name) ? consolePath(fields.get(name)) : null);
-  return { c, deps, visit, operation, row, form, params, returnTo: pathIn('_return'), next: pathIn('_next') };
+  const chosen = Object.fromEntries([...fields].flatMap(([name, value]) => (name.startsWith('_one/') ? [[name.slice(5), value]] : [])));
+  return { c, deps, visit, operation, row, form, params, chosen, returnTo: pathIn('_return'), next: pathIn('_next') };
 };
 
 /** Returns a new Idempotency-Key. */
@@ -92,7 +96,10 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
   const path = `/console/run/${operation}?${new URLSearchParams({ ...params, ...(run.next ? { next: run.next } : { return_to: returnTo }) })}`;
   return formPage(
-    { ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path, ...shown },
+    {
+      ...{ ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path },
+      ...{ zone: visit.zone, chosen: run.chosen, ...shown },
+    },
     ...before,
   );
 };

@@ -1,12 +1,20 @@
 import { z } from 'zod';
 import type { Operation } from '../http/operation.ts';
+import { helpFor, isForPeople, labelOf } from './form-words.ts';
+import type { FieldLook, FormLayout } from './forms/form-layout.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The kinds of fields. `json` accepts any JSON; it is used if the schema does not describe the value's fields. */
+/** What a number counts. */
+export type Unit = 'usd' | 'ms' | 'seconds' | 'minutes' | 'hours' | 'days' | 'bytes';
+
+/**
+ * The kinds of fields. `json` accepts any JSON; it is used if the schema does not describe the value's fields.
+ * Of the texts, `time` is a time with its date, and `bytes` are base64 in the request and text in the form.
+ */
 type Kind =
-  | { readonly kind: 'text'; readonly input: 'text' | 'email' | 'date' | 'password' | 'area' }
-  | { readonly kind: 'number'; readonly isInteger: boolean }
+  | { readonly kind: 'text'; readonly input: 'text' | 'email' | 'date' | 'time' | 'password' | 'area' | 'bytes' }
+  | { readonly kind: 'number'; readonly isInteger: boolean; readonly unit: Unit | null }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'choice'; readonly options: readonly string[] }
   | { readonly kind: 'choices'; readonly options: readonly string[] }
@@ -32,6 +40,8 @@ export type Field = Kind & {
   readonly min: number | null;
   readonly max: number | null;
   readonly pattern: string | null;
+  /** How the layout of the form shows the field. */
+  readonly look: FieldLook;
 };
 
 /** The form of an operation: the names of its path parameters, and the fields of its query and its body. */
@@ -39,6 +49,8 @@ export type Form = {
   readonly path: readonly string[];
   readonly query: readonly Field[];
   readonly body: Field | null;
+  /** Null if the form shows its fields in the order of the schema. */
+  readonly layout: FormLayout | null;
 };
 
 /** Text fields whose maximum length is greater than this are shown with several lines. */
@@ -51,23 +63,6 @@ const SECRET_OBJECTS = new Set(['AgentSkillConfigUpdate/config']);
 export const withoutSecrets = (path: string, body: string): string => {
   const isSecret = (name: string) => SECRET_NAMES.has(name) || (name === 'config' && path.endsWith('/config'));
   return JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecret(name) ? '…' : value));
-};
-
-const UPPER_CASE: Readonly<Record<string, string>> = {
-  id: 'ID',
-  ids: 'IDs',
-  url: 'URL',
-  uri: 'URI',
-  usd: 'USD',
-  ssh: 'SSH',
-  tz: 'time zone',
-};
-
-/** Returns the name of a field as people see it: `hourly_limit_usd` becomes `Hourly limit USD`. */
-export const labelOf = (name: string): string => {
-  const [first = '', ...rest] = name.replace(/_ids?$/, (end) => (end === '_ids' ? 's' : '')).split(/[_-]/);
-  const words = [UPPER_CASE[first] ?? first.slice(0, 1).toUpperCase() + first.slice(1), ...rest.map((word) => UPPER_CASE[word] ?? word)];
-  return words.join(' ');
 };
 
 /** Escapes a name for use in a JSON pointer. */
@@ -94,12 +89,16 @@ const textKind = (schema: Json, isSecret: boolean): Kind => {
   if (isSecret) return { kind: 'text', input: 'password' };
   if (schema.format === 'email') return { kind: 'text', input: 'email' };
   if (schema.format === 'date') return { kind: 'text', input: 'date' };
-  if (schema.format === 'date-time' || schema.format === 'uri') return { kind: 'text', input: 'text' };
+  if (schema.format === 'date-time') return { kind: 'text', input: 'time' };
+  if (schema.format === 'base64' || schema.contentEncoding === 'base64') return { kind: 'text', input: 'bytes' };
+  if (schema.format === 'uri') return { kind: 'text', input: 'text' };
   const isShort = typeof schema.maxLength === 'number' ? schema.maxLength <= MAX_LINE : schema.pattern !== undefined;
   return { kind: 'text', input: isShort ? 'text' : 'area' };
 };
 
 const numberOr = (value: unknown): number | null => (typeof value === 'number' && Number.isSafeInteger(Math.trunc(value)) ? value : null);
+
+const unitOf = (name: string): Unit | null => (/_(usd|ms|seconds|minutes|hours|days|bytes)$/.exec(name)?.[1] as Unit | undefined) ?? null;
 
 /** Whether a schema allows any JSON value or object, without describing its fields. */
 const isOpen = ({ type, properties }: Json): boolean => type === undefined || (type === 'object' && properties === undefined);
@@ -114,7 +113,7 @@ const kindOf = (schema: Json, place: Place, resolve: (schema: Json) => Json): Ki
       return textKind(schema, isSecret);
     case 'integer':
     case 'number':
-      return { kind: 'number', isInteger: schema.type === 'integer' };
+      return { kind: 'number', isInteger: schema.type === 'integer', unit: unitOf(place.name) };
     case 'boolean':
       return { kind: 'boolean' };
     case 'array': {
@@ -149,15 +148,16 @@ const fieldOf = (reference: Json, place: Place, resolve: (schema: Json) => Json)
     pointer: place.pointer,
     name: place.name,
     label: labelOf(place.name),
-    help: typeof description === 'string' ? description : null,
+    help: helpFor(place.name, description),
     isRequired: place.isRequired,
     isNullable,
     isSecret: SECRET_NAMES.has(place.name) || SECRET_OBJECTS.has(`${place.owner}/${place.name}`),
     fallback,
-    placeholder: example === undefined ? null : String(example),
+    placeholder: example !== undefined && isForPeople(String(example)) ? String(example) : null,
     min: numberOr(schema.minimum ?? schema.minLength ?? schema.minItems),
     max: numberOr(schema.maximum ?? schema.maxLength ?? schema.maxItems),
     pattern: typeof schema.pattern === 'string' && schema.format === undefined ? schema.pattern : null,
+    look: {},
   };
 };
 
@@ -179,6 +179,7 @@ const derive = ({ path, query, body }: Operation): Form => {
     path: [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!),
     query: ofQuery?.kind === 'group' ? ofQuery.fields : [],
     body: body ? fieldOfSchema(body) : null,
+    layout: null,
   };
 };
 

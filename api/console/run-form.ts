@@ -4,20 +4,20 @@ import { readFormText } from '../http/read-form.ts';
 import { UPLOAD_FIELD } from '../http/upload-route.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import { type ConsoleDeps, redirect, refuse, signInAgain } from './answers.ts';
-import { type Form, formOf } from './form.ts';
+import type { Form } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
+import { formFor } from './form-layouts.ts';
 import { fieldsOfLink, prefilled } from './form-link.ts';
-import { pastFormPage, secretPage, shownBeforePage } from './form-page.ts';
+import { type DrawnForm, pastFormPage, secretPage, shownBeforePage } from './form-page.ts';
 import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { draw, isLikeUnknown, newKey, type Run, show, showUnknown, startRun } from './form-run.ts';
 import { afterToken, jobPath, resultPath } from './form-target.ts';
 import { saveParts } from './guardrail-trial.ts';
 import { problemPanel } from './parts/problem-panel.ts';
-import type { Child } from './parts/tags.ts';
 import { runnerCommand } from './runner-command.ts';
 import { withQuery } from './visit.ts';
 
@@ -33,7 +33,9 @@ const FILE_NOT_ADDED = {
 
 const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const name = c.req.param('operation') ?? '';
-  const known = Object.hasOwn(deps.operations, name) ? formOf(deps.operations[name]!) : { path: [], query: [], body: null };
+  const known = Object.hasOwn(deps.operations, name)
+    ? formFor(name, deps.operations[name]!)
+    : { path: [], query: [], body: null, layout: null };
   const fields = fieldsOfLink(new URL(c.req.url), known);
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
@@ -56,7 +58,7 @@ const showForm = (deps: ConsoleDeps) => async (c: Context) => {
       etag: read?.before.etag ?? suggested.etag,
       query: queryOf(form, fields),
       problem,
-      panel: await firstPanel(run, value),
+      ...(await firstPanel(run, value)),
     }),
     problem?.status,
   );
@@ -106,9 +108,17 @@ const showSecret = async (run: Run, reply: unknown, target: string): Promise<Res
   return show(run, secretPage(row, reply, { target, command }));
 };
 
+/** What a form shows beside its fields, and how many deliveries it is about. */
+type Shown = Pick<DrawnForm, 'panel' | 'total'>;
+
+const shownAnswer = async (...[operation, reply, visit, sent]: Parameters<typeof answerView>): Promise<Shown> => {
+  const { total } = (isGroup(reply) ? reply : {}) as { readonly total?: unknown };
+  return { panel: await answerView(operation, reply, visit, sent), total: typeof total === 'number' ? total : undefined };
+};
+
 /** Shows the form with a result beside it. The form keeps what was typed. It gets a new key for the next request. */
-const showAnswer = async (run: Run, { body, key: _, ...kept }: Sent, panel: Promise<Child>): Promise<Response> =>
-  show(run, await draw(run, { ...kept, value: body, panel: await panel }));
+const showAnswer = async (run: Run, { body, key: _, ...kept }: Sent, shown: Promise<Shown>): Promise<Response> =>
+  show(run, await draw(run, { ...kept, value: body, ...(await shown) }));
 
 const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
   const { c, deps, visit, operation, row, params, returnTo, next } = run;
@@ -119,7 +129,7 @@ const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }
   if (row.oneTimeSecret && answer.status !== 204) return showSecret(run, answer.value, target);
   const isUnrecorded = next === null && !row.location && answer.headers.get('consistency-token') === null;
   if (row.noETag && row.reply && (isUnrecorded || RECORDS_NOTHING.test(operation)))
-    return showAnswer(run, sent, answerView(operation, answer.value, visit, isGroup(sent.body) ? sent.body : {}));
+    return showAnswer(run, sent, shownAnswer(operation, answer.value, visit, isGroup(sent.body) ? sent.body : {}));
   return redirect(c, target);
 };
 
@@ -168,12 +178,12 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
  * Returns what the form would do, to show it when the form opens. Null if the form does not show this at once, or if it
  * was opened from another site: browsers then send no header that allows this call.
  */
-const firstPanel = async (run: Run, body: unknown): Promise<Child> => {
+const firstPanel = async (run: Run, body: unknown): Promise<Shown> => {
   const { c, deps, visit } = run;
   const preview = await previewOf(visit, deps.operations, run);
-  if (!preview?.isFirst || c.req.header('sec-fetch-site') !== 'same-origin') return null;
+  if (!preview?.isFirst || c.req.header('sec-fetch-site') !== 'same-origin') return { panel: null };
   const { answer, sent } = await askPreview(visit, deps.operations, { preview, params: run.params, body });
-  return answer.ok ? answerView(preview.operation, answer.value, visit, sent) : problemPanel(answer.problem);
+  return answer.ok ? shownAnswer(preview.operation, answer.value, visit, sent) : { panel: problemPanel(answer.problem) };
 };
 
 /** Shows the form with what it would do. */
@@ -185,7 +195,7 @@ const showPreview = async (run: Run, sent: Sent, preview: Preview): Promise<Resp
     return show(run, await draw(run, { ...sent, value: sent.body, errors }), 422);
   }
   const { answer, sent: fields } = await askPreview(visit, deps.operations, { preview, params, body: sent.body });
-  return answer.ok ? showAnswer(run, sent, answerView(preview.operation, answer.value, visit, fields)) : showProblem(run, sent, answer);
+  return answer.ok ? showAnswer(run, sent, shownAnswer(preview.operation, answer.value, visit, fields)) : showProblem(run, sent, answer);
 };
 
 /** Saves the fields of a form with the operations of its second button. What is refused is shown in the same form. */

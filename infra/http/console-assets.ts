@@ -89,7 +89,11 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
   );
   return [
     ['console.css', 'text/css; charset=utf-8', styles.join('\n')],
-    ['guides.css', 'text/css; charset=utf-8', await readFile(join(CONSOLE, 'style/guides.css'), 'utf8')],
+    ...(await Promise.all(
+      ['guides', 'form-page'].map(
+        async (name) => [`${name}.css`, 'text/css; charset=utf-8', await readFile(join(CONSOLE, `style/${name}.css`), 'utf8')] as const,
+      ),
+    )),
     ['geist.woff2', 'font/woff2', geist],
     ['geist-mono.woff2', 'font/woff2', mono],
     ['icons.svg', 'image/svg+xml', sprite],

@@ -74,7 +74,7 @@ export const FOLDERS: Record<string, string[]> = {
   domain: [...AREAS, 'webhooks/conventions', 'webhooks/providers'],
   commands: AREAS,
   projections: [...AREAS, 'engine'],
-  api: [...AREAS, 'http', 'console', 'console/pages', 'console/parts', 'console/browser'],
+  api: [...AREAS, 'http', 'console', 'console/pages', 'console/parts', 'console/browser', 'console/forms'],
   infra: INFRA_FOLDERS,
   test: [
     ...AREAS,

@@ -23,11 +23,11 @@ const unescaped = (text: string): string =>
 
 /** Returns the fields of a page's form as a browser would send them if no checkbox were selected. */
 const fieldsIn = (text: string): Record<string, string> => {
-  const form = /<form[^>]*class="card form"[\s\S]*?<\/form>/.exec(text)![0];
+  const form = /<form[^>]*class="(?:card form|form with-panel)"[\s\S]*?<\/form>/.exec(text)![0];
   const fields: Record<string, string> = {};
   for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
     const [name, value, type] = ['name', 'value', 'type'].map((one) => new RegExp(` ${one}="([^"]*)"`).exec(tag)?.[1]);
-    if (name && type !== 'checkbox') fields[unescaped(name)] = unescaped(value ?? '');
+    if (name && (type === 'radio' ? / checked/.test(tag) : type !== 'checkbox')) fields[unescaped(name)] = unescaped(value ?? '');
   }
   for (const [, name, content] of form.matchAll(/<textarea[^>]* name="([^"]*)"[^>]*>\n?([\s\S]*?)<\/textarea>/g))
     fields[name!] = unescaped(content!);
@@ -149,7 +149,7 @@ test('the form of a blackout first shows which runs it would suppress, and decla
   const { text } = await p.open(`/console/run/declareCronBlackout?tenant_id=${p.tenant_id}&next=${encodeURIComponent(back)}`);
   const fields = { ...fieldsIn(text), '/name': 'Holidays', '/start_date': '2126-12-24', '/end_date': '2126-12-26' };
   const impact = await p.submit('/console/run/declareCronBlackout', { ...fields, _preview: '1' });
-  assert.match(impact.text, /data-impact[\s\S]+3 runs of 1 agent<[\s\S]+>Daily<[\s\S]+>Reviewer<[\s\S]+data-form="declareCronBlackout"/);
+  assert.match(impact.text, /data-form="declareCronBlackout"[\s\S]+data-impact[\s\S]+3 runs of 1 agent<[\s\S]+>Daily<[\s\S]+>Reviewer</);
   assert.equal(p.eventsOf('BlackoutDeclared'), []);
   const declared = await p.submit('/console/run/declareCronBlackout', fieldsIn(impact.text));
   assert.is(declared.status, 303, declared.text);

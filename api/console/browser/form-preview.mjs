@@ -46,6 +46,8 @@ const show = (/** @type {string} */ html) => {
   const next = new DOMParser().parseFromString(html, 'text/html');
   const result = next.querySelector('[data-panel]');
   if (!result || !panel) return;
+  const [act, nextAct] = [form?.querySelector('[data-act]'), next.querySelector('[data-act]')];
+  if (act && nextAct) act.textContent = nextAct.textContent;
   const fetched = new Map(fieldsOf(next).map((field) => [field.dataset.pointer, field]));
   for (const field of fieldsOf(document)) {
     const other = fetched.get(field.dataset.pointer);

@@ -1,0 +1,102 @@
+import type { Operation } from '../http/operation.ts';
+import { type Field, type Form, formOf } from './form.ts';
+import type { FormLayout, Item, OneOf } from './forms/form-layout.ts';
+import { LAYOUTS } from './forms/layouts.ts';
+
+/** Returns the name of the form field that has the chosen option of a one-of. */
+export const oneOfField = (name: string): string => `_one/${name}`;
+
+export const isOneOf = (item: Item<string>): item is OneOf<string> => typeof item === 'object' && 'options' in item;
+
+export const oneOfsIn = ({ sections }: FormLayout): readonly OneOf<string>[] => sections.flatMap(({ items }) => items.filter(isOneOf));
+
+/** Returns the names of the fields that a part of a layout has, in its order. */
+export const namesIn = (items: readonly Item<string>[]): readonly string[] =>
+  items.flatMap((item) => (typeof item === 'string' ? [item] : isOneOf(item) ? item.options.flatMap(({ fields }) => fields.flat()) : item));
+
+/** Returns the names of all fields that a layout shows or sets. */
+export const namedFields = (layout: FormLayout): ReadonlySet<string> =>
+  new Set([
+    ...layout.sections.flatMap(({ items }) => namesIn(items)),
+    ...oneOfsIn(layout).flatMap(({ options }) => options.flatMap(({ sets }) => Object.keys(sets ?? {}))),
+  ]);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the fields that an option sets. Texts that begin with `:` are replaced by path parameters of the form. */
+const setBy = (sets: Fields, param: (name: string) => unknown): Fields =>
+  Object.fromEntries(
+    Object.entries(sets).map(([name, value]) => [name, typeof value === 'string' && value.startsWith(':') ? param(value) : value]),
+  );
+
+/** Returns the names of the fields that the chosen options of a form hide, and the values that these options set. */
+export const chosenParts = (
+  layout: FormLayout,
+  submitted: Pick<URLSearchParams, 'get' | 'has'>,
+): { readonly hidden: ReadonlySet<string>; readonly sets: Fields } => {
+  const hidden = new Set<string>();
+  const sets: Record<string, unknown> = {};
+  for (const { name, options } of oneOfsIn(layout)) {
+    const chosen = options.find(({ value }) => value === submitted.get(oneOfField(name)));
+    if (!chosen) continue;
+    const own = new Set(chosen.fields.flat());
+    for (const field of options.flatMap(({ fields }) => fields.flat())) if (!own.has(field)) hidden.add(field);
+    Object.assign(
+      sets,
+      setBy(chosen.sets ?? {}, (param) => submitted.get(param)),
+    );
+  }
+  for (const [name, condition] of Object.entries(layout.shownIf ?? {}))
+    if (condition && submitted.has(`/${condition.field}`) && !condition.is.includes(submitted.get(`/${condition.field}`)!))
+      hidden.add(name);
+  for (const name of Object.keys(sets)) hidden.delete(name);
+  return { hidden, sets };
+};
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+/**
+ * Returns the option of a one-of that fits the values of a form best: the one that sets these values or has a field with
+ * a value; by default, the first.
+ */
+export const fittingOption = ({ options }: OneOf<string>, values: Fields, param: (name: string) => unknown): string => {
+  const fits = options.map(({ fields, sets = {} }) => {
+    const set = Object.entries(setBy(sets, param));
+    if (set.some(([name, value]) => !isMissing(values[name]) && values[name] !== value)) return -1;
+    const equal = set.filter(([name, value]) => Object.hasOwn(values, name) && values[name] === value).length;
+    return equal + 2 * fields.flat().filter((name) => !isMissing(values[name])).length;
+  });
+  return options[fits.indexOf(Math.max(...fits))]!.value;
+};
+
+const withLook = (field: Field, layout: FormLayout): Field => {
+  const look = layout.fields?.[field.name];
+  if (!look) return field;
+  const { label = field.label, help = field.help } = look;
+  return { ...field, label, help, look };
+};
+
+const laidOut = (form: Form, layout: FormLayout): Form => {
+  const { body } = form;
+  const fields = body?.kind === 'group' ? body.fields.map((field) => withLook(field, layout)) : [];
+  const isDerived = (name: string) => layout.slug?.to === name;
+  return {
+    ...form,
+    layout,
+    body:
+      body?.kind === 'group'
+        ? { ...body, fields: fields.map((one) => (isDerived(one.name) ? { ...one, look: { ...one.look, isDerived: true } } : one)) }
+        : body,
+  };
+};
+
+const known = new WeakMap<Operation, Form>();
+
+/** Returns the form of an operation with its layout, if it has one. */
+export const formFor = (operation: string, row: Operation): Form => {
+  const layout = Object.hasOwn(LAYOUTS, operation) ? LAYOUTS[operation] : undefined;
+  if (!layout) return formOf(row);
+  const form = known.get(row) ?? laidOut(formOf(row), layout);
+  known.set(row, form);
+  return form;
+};

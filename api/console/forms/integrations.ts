@@ -1,0 +1,80 @@
+import { formLayout } from './form-layout.ts';
+
+const SECRET_MADE = { value: 'made', label: 'Made here', fields: [] } as const;
+
+export const integrationLayouts = {
+  ...formLayout('connectWebhookIntegration', {
+    title: 'Connect a provider',
+    submit: 'Connect the provider',
+    sections: [
+      {
+        items: [
+          'provider',
+          ['label', 'agent_id'],
+          'event_filter',
+          { name: 'secret', legend: 'Secret', options: [SECRET_MADE, { value: 'pasted', label: 'Of the provider', fields: ['secret'] }] },
+          'options',
+          'delivery_id_source',
+        ],
+      },
+      { isMore: true, items: ['replay_guard'] },
+    ],
+    fields: {
+      provider: { isTiles: true },
+      label: { label: 'Name', help: null },
+      event_filter: { label: 'Events', none: 'All events', help: 'One name per line.' },
+      secret: { label: 'Secret or public key', help: null },
+      options: { label: 'Signature', help: null },
+      delivery_id_source: { none: 'The digest of the body', help: 'The name of a header, or the path of a field of the body.' },
+      replay_guard: { none: 'As the provider needs it', help: null },
+    },
+    shownIf: {
+      options: { field: 'provider', is: ['custom_hmac', 'standard_webhooks'] },
+      delivery_id_source: { field: 'provider', is: ['custom_hmac'] },
+    },
+  }),
+  ...formLayout('rotateWebhookSecret', {
+    title: 'Replace the secret',
+    submit: 'Make a new secret valid',
+    sections: [
+      {
+        items: [
+          'overlap_seconds',
+          {
+            name: 'secret',
+            legend: 'New secret',
+            options: [SECRET_MADE, { value: 'pasted', label: 'Of the provider', fields: ['secret'] }],
+          },
+        ],
+      },
+    ],
+    fields: {
+      overlap_seconds: { help: 'In this time, deliveries with either secret are accepted.' },
+      secret: { label: 'Secret or public key', help: null },
+    },
+  }),
+  ...formLayout('replayTenantDeliveries', {
+    title: 'Send deliveries again',
+    submit: 'Send {total} deliveries again',
+    sections: [{ items: [['target_agent_id', 'per_second'], 'release_reason'] }],
+    fields: {
+      target_agent_id: { none: 'The agent that got each', help: null },
+      per_second: { none: 'No limit', help: null },
+      release_reason: { label: 'Reason of the release', none: 'No reason', help: 'The audit log shows it.', rows: 0 },
+      agent_id: { none: 'All agents' },
+      integration_id: { none: 'All integrations' },
+      outcome: { none: 'Acknowledged and dead' },
+      status: { none: 'All states' },
+    },
+    shownIf: { release_reason: { field: 'outcome', is: ['blocked'] } },
+    summary: 'The deliveries',
+  }),
+  ...formLayout('releaseDelivery', {
+    submit: 'Release the delivery',
+    sections: [{ items: ['reason', 'agent_id'] }],
+    fields: {
+      reason: { help: 'The audit log shows it.', rows: 0 },
+      agent_id: { label: 'Send to', none: 'The agent to which it was addressed', help: null },
+    },
+  }),
+};
