@@ -7,6 +7,7 @@ import { dataTable } from './parts/data-table.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
 import type { Schedule } from './parts/job-text.ts';
+import { usd } from './parts/money.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { zoned } from './parts/time.ts';
 import { trialView } from './parts/trial.ts';
@@ -91,6 +92,27 @@ const countView = (total: number): Child =>
         ),
       );
 
+type Hours = ReplyOf<Rows['readBudgetUsage']>;
+
+/** Renders what an agent has spent, and in how many hours a limit would have stopped it. */
+const budgetView = (hours: Hours, limit: unknown): Child => {
+  const used = hours.map(({ settled_usd, open_usd, sessions_usd }) => settled_usd + open_usd + sessions_usd);
+  const stopped = hours.filter(({ left_usd, refused }) => refused > 0 || (left_usd !== null && left_usd <= 0)).length;
+  const times = stopped === 1 ? 'hour' : 'hours';
+  return card(
+    'The last 7 days',
+    p(null, 'This hour: ', strong(null, usd(used.at(-1) ?? 0)), '. The most in one hour: ', strong(null, usd(Math.max(0, ...used))), '.'),
+    typeof limit === 'number'
+      ? p(
+          { role: 'status', 'data-stopped': String(stopped) },
+          `With ${usd(limit)} it would have stopped in `,
+          strong(null, `${stopped} ${times}`),
+          ` of ${hours.length}.`,
+        )
+      : p({ role: 'status' }, 'Without a limit it would not have stopped.'),
+  );
+};
+
 /**
  * Renders the response of an operation that changes nothing, such as a preview. It is shown beside the form. `sent` are
  * the fields of the request.
@@ -100,5 +122,6 @@ export const answerView = async (operation: string, reply: unknown, visit: Visit
   if (operation === 'previewCronDraft') return cronPreview(visit, sent as Schedule, reply as ReplyOf<Rows['previewCronDraft']>);
   if (operation === 'tryGuardrails') return trialView(reply as ReplyOf<Rows['tryGuardrails']>, visit.params.tenant_id!);
   if (operation === 'replayTenantDeliveries' || operation === 'replayDeliveries') return countView((reply as { total: number }).total);
+  if (operation === 'readBudgetUsage') return budgetView(reply as Hours, (sent as { limit_usd?: unknown }).limit_usd);
   return answerCard(reply);
 };

@@ -104,7 +104,9 @@ const isLeftEmpty = (submitted: Submitted, at: string): boolean =>
 const readGroup = (field: Field & { kind: 'group' }, submitted: Submitted, { at, drawn, errors }: Reading): unknown => {
   if (!field.isRequired && at !== '' && (drawn === undefined || drawn === null) && isLeftEmpty(submitted, at)) return drawn;
   const before = (drawn ?? {}) as Readonly<Record<string, unknown>>;
-  const members = field.fields.flatMap((one): (readonly [string, unknown])[] => {
+  const kind = submitted.get(`${at.slice(0, at.lastIndexOf('/'))}/kind`);
+  const isOwn = ({ look: { ofKind } }: Field) => !ofKind || !kind || ofKind === kind;
+  const members = field.fields.filter(isOwn).flatMap((one): (readonly [string, unknown])[] => {
     const value = read(one, submitted, { at: `${at}/${escapedName(one.name)}`, drawn: before[one.name], errors });
     return value === undefined ? [] : [[one.name, value]];
   });

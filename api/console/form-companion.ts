@@ -6,6 +6,8 @@ import { errorsInForm, type SavedPart, suggestTrial, type TrialPart, trialFields
 import { mayRun } from './permission.ts';
 import type { Visit } from './visit.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** A second button of a form, which saves parts of its fields with other operations. */
 export type Companion = { readonly label: string; readonly parts: readonly SavedPart[] };
 
@@ -49,6 +51,10 @@ export type Preview = {
   readonly fields?: readonly string[];
   readonly base?: string;
   readonly fixed?: Json;
+  /** The names of sent fields that the form calls otherwise, by the names in the form. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Over how many hours until now the operation looks back. */
+  readonly hours?: number;
   readonly isFirst?: true;
   readonly trial?: TrialPart;
 };
@@ -57,12 +63,19 @@ const SCHEDULE = ['kind', 'schedule_type', 'cron_expr', 'interval_minutes', 'sta
 
 const COUNT = { label: 'Count the deliveries', fixed: { dry_run: true } } as const;
 
+/** Seven days. */
+const BUDGET_HOURS = 168;
+
 const TRY = 'Try on the last seven days';
 
 const PREVIEWS: Readonly<Record<string, Preview>> = {
   declareCronBlackout: { operation: 'previewCronBlackout', label: 'Preview the impact' },
   createCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE },
   updateCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE, base: 'getCronJob' },
+  changeAgentBudget: {
+    ...{ operation: 'readBudgetUsage', label: 'Preview the limit', fields: ['hourly_limit_usd'] },
+    ...{ names: { hourly_limit_usd: 'limit_usd' }, hours: BUDGET_HOURS, isFirst: true },
+  },
   tryGuardrails: { operation: 'tryGuardrails', label: null },
   replayDeliveries: { operation: 'replayDeliveries', ...COUNT },
   replayTenantDeliveries: { operation: 'replayTenantDeliveries', ...COUNT, isFirst: true },
@@ -90,7 +103,15 @@ const ownFields = async (visit: Visit, operations: Operations, preview: Preview,
   const base = preview.base === undefined ? undefined : operations[preview.base];
   const known = base && (await askAny(visit)(base, visit.params));
   const typed = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Json) : {};
-  return { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(typed, preview) };
+  const own = { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(typed, preview) };
+  const { names = {}, hours } = preview;
+  const now = Date.now();
+  return {
+    ...Object.fromEntries(
+      Object.entries(own).flatMap(([name, value]) => (names[name] ? (value === null ? [] : [[names[name], value]]) : [[name, value]])),
+    ),
+    ...(hours ? { from: new Date((Math.floor(now / HOUR_MS) - hours + 1) * HOUR_MS).toISOString() } : {}),
+  };
 };
 
 /**

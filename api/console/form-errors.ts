@@ -38,6 +38,14 @@ const nearest = ({ body }: Form, pointer: string): { readonly at: string; readon
   return { at: `/${names.slice(0, Math.max(1, fields.length)).join('/')}`, label: label || labelOf(names.at(-1) ?? '') || 'Value' };
 };
 
+/** Lists what was refused although the act as a whole has succeeded. */
+export const problemList = (title: string, texts: readonly string[]): Child =>
+  div(
+    { class: 'problem', role: 'alert' },
+    icon('triangle-alert'),
+    div(null, h2(null, title), ul(null, ...texts.map((text) => li(null, text)))),
+  );
+
 type Refused = { readonly problem: Problem | null; readonly errors: FieldErrors; readonly form: Form; readonly path: string };
 
 /** Lists the errors above a form, each with a link to its field. */

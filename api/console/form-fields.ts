@@ -13,6 +13,7 @@ import {
   wordsOf,
 } from './form-controls.ts';
 import { labelOf } from './form-words.ts';
+import { markOfKind, rowText } from './forms/row-words.ts';
 import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, type Node, tags } from './parts/tags.ts';
@@ -136,18 +137,22 @@ const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
       icon(sign),
       sign === 'plus' ? text : null,
     );
-  const rowOf = (item: unknown, index: number) =>
-    fieldset(
-      { class: 'form-row', 'data-pointer': `${at}/${index}` },
-      legend(null, `${index + 1}`),
-      div(
-        { class: 'row-tools' },
-        index > 0 ? edit('_up', `${at}/${index}`, 'Move up', 'arrow-up') : null,
-        edit('_remove', `${at}/${index}`, 'Remove', 'trash-2'),
+  const rowOf = (item: unknown, index: number) => {
+    const own = `${at}/${index}`;
+    const text = rowText(item);
+    const hasError = [...errors.keys()].some((pointer) => pointer === own || pointer.startsWith(`${own}/`));
+    const marks = (pointer: string, one: string) => (pointer === `${own}/kind` ? markOfKind(one) : null);
+    return div(
+      { class: 'form-row', 'data-pointer': own },
+      div({ class: 'row-tools' }, index > 0 ? edit('_up', own, 'Move up', 'arrow-up') : null, edit('_remove', own, 'Remove', 'trash-2')),
+      errors.has(own) ? messagesOf({ ...drawing, at: own }) : null,
+      details(
+        { name: `rows${at}`, open: hasError || text === null },
+        summary(null, icon('chevron-right'), text ?? 'New'),
+        ...membersOf(field.item, { ...drawing, at: own, value: item, marks }),
       ),
-      errors.has(`${at}/${index}`) ? messagesOf({ ...drawing, at: `${at}/${index}` }) : null,
-      ...membersOf(field.item, { ...drawing, at: `${at}/${index}`, value: item }),
     );
+  };
   return groupOf(
     field,
     drawing,
@@ -167,7 +172,13 @@ export const moreFields = (title: string, isOpen: boolean, ...content: Child[]):
 const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
   if (field.kind !== 'group') return [fieldView(field, drawing)];
   const values = (drawing.value ?? {}) as Readonly<Record<string, unknown>>;
-  const viewOf = (one: Field) => fieldView(one, { ...drawing, at: `${drawing.at}/${escapedName(one.name)}`, value: values[one.name] });
+  const viewOf = (one: Field) => {
+    const { ofKind } = one.look;
+    const isOptional = drawing.isOptional || ofKind !== undefined;
+    const view = fieldView(one, { ...drawing, isOptional, at: `${drawing.at}/${escapedName(one.name)}`, value: values[one.name] });
+    return ofKind ? div({ 'data-shown': markOfKind(ofKind) }, view) : view;
+  };
+  if (field.fields.some(({ look }) => look.ofKind)) return field.fields.map(viewOf);
   const isMain = ({ isRequired, name }: Field) => isRequired || (drawing.visible?.includes(name) ?? false);
   const required = field.fields.filter(isMain);
   const optional = field.fields.filter((one) => !isMain(one));

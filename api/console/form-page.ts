@@ -17,7 +17,7 @@ import { moduleScript } from './parts/module-script.ts';
 import { copyButton } from './parts/short-id.ts';
 import { assetUrl, type Child, tags } from './parts/tags.ts';
 
-const { form, input, button, a, div, p, h2, section, code, pre, strong, link } = tags;
+const { form, input, button, a, div, p, h2, section, code, pre, strong, link, ol, li, span } = tags;
 
 /** A form to render: its operation, its content, and the state of the resource on which the change is based. */
 export type DrawnForm = {
@@ -46,6 +46,8 @@ export type DrawnForm = {
   readonly panel: Child;
   /** The time zone in which the form shows times. */
   readonly zone: string;
+  /** What the form shows after the fields of its operation; null if nothing. */
+  readonly extra: Child;
   /** The chosen option of each one-of; those that are missing follow from the values. */
   readonly chosen: Chosen['chosen'];
   /** The number of deliveries that the form is about; undefined if it is not known. */
@@ -111,6 +113,10 @@ const previewTime = ({ preview, panel, value }: DrawnForm): string | null => {
   return hasValues && panel === null ? 'now' : '';
 };
 
+/** Lists what happens after the form was sent, in the order of time. */
+const stepList = ({ form: { layout } }: DrawnForm): Child =>
+  layout?.steps ? ol({ class: 'time-line' }, ...layout.steps.map(([when, what]) => li(null, strong(null, when), span(null, what)))) : null;
+
 /** Renders the fields of a form, and the hidden ones. */
 const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
   const { form: fields, value, query, params, choices, errors, zone, chosen } = drawn;
@@ -127,6 +133,8 @@ const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
     ...missing.map((name) => paramField(name, choices, errors)),
     ...fields.query.map((field) => fieldView(field, { at: `?${field.name}`, value: query[field.name], ...shown })),
     ...formFields(fields, value, shown),
+    drawn.extra,
+    stepList(drawn),
   ];
 };
 
@@ -201,7 +209,7 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 export const secretPage = (
   row: Operation,
   reply: unknown,
-  { target, command }: { readonly target: string; readonly command: string | null },
+  { target, command, note = null }: { readonly target: string; readonly command: string | null; readonly note?: Child },
 ): readonly Child[] => {
   const fields = Object.entries((reply ?? {}) as Record<string, unknown>);
   const isSecret = (name: string) =>
@@ -211,6 +219,7 @@ export const secretPage = (
   const secrets = found.some(([name]) => name === 'link') ? found.filter(([name]) => name === 'link') : found;
   return [
     heading('Done', row.summary),
+    note,
     section(
       { class: 'card secret', 'data-secret': '' },
       div(

@@ -4,8 +4,10 @@ import { isRead, type Operation } from '../http/operation.ts';
 import { type ConsoleDeps, consolePath, htmlResponse, identify } from './answers.ts';
 import { refusedPage } from './break-glass.ts';
 import type { Form } from './form.ts';
+import { titleOf } from './form-acts.ts';
 import { readChoices } from './form-choices.ts';
 import { companionOf, previewOf } from './form-companion.ts';
+import { inviteFields } from './form-invite.ts';
 import { formFor } from './form-layouts.ts';
 import { type DrawnForm, formPage } from './form-page.ts';
 import { readSubject } from './form-read.ts';
@@ -38,14 +40,14 @@ export type Run = {
 
 /** Shows a page of a form in the frame. */
 export const show = (
-  { c, deps, visit, row }: Pick<Run, 'c' | 'deps' | 'visit'> & { readonly row: Operation | null },
+  { c, deps, visit, row, form }: Pick<Run, 'c' | 'deps' | 'visit'> & { readonly row: Operation; readonly form: Form },
   content: readonly Child[],
   status = 200,
 ): Response => {
   const { tenant_id, ...params } = visit.params;
-  const frame = { title: row?.summary ?? 'Not found', nav: '', content };
+  const frame = { title: titleOf(row, form), nav: '', content };
   // The forms of platform operations have the navigation of the platform, even if they are about a tenant.
-  if (row && /^(?:\/api\/v1)?\/admin\//.test(row.path))
+  if (/^(?:\/api\/v1)?\/admin\//.test(row.path))
     return htmlResponse(
       c,
       framed(deps.assets, { ...visit, params, breakGlass: null }, { ...frame, trail: [['Platform', platformPath()]] }),
@@ -86,11 +88,12 @@ export const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].
 export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const { operations } = deps;
-  const [choices, companion, preview, subject] = await Promise.all([
+  const [choices, companion, preview, subject, extra] = await Promise.all([
     readChoices(visit, form, { operations, params }),
     companionOf(visit, operations, { operation, params }),
     previewOf(visit, operations, { operation, params }),
     readSubject(visit, operations, { row, params }),
+    inviteFields(visit, operation),
   ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
@@ -98,7 +101,7 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
   return formPage(
     {
       ...{ ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path },
-      ...{ zone: visit.zone, chosen: run.chosen, ...shown },
+      ...{ extra, zone: visit.zone, chosen: run.chosen, ...shown },
     },
     ...before,
   );

@@ -2,9 +2,9 @@ import type { Field, Form } from './form.ts';
 import { type Drawing, idOf, type Shown, wordsOf } from './form-controls.ts';
 import { bodyFields, fieldView, moreFields } from './form-fields.ts';
 import { fittingOption, isOneOf, namedFields, namesIn, oneOfField, oneOfsIn } from './form-layouts.ts';
-import { textOf } from './form-values.ts';
 import type { FormLayout, Item, OneOf, Section } from './forms/form-layout.ts';
 import { type Child, tags } from './parts/tags.ts';
+import { zoned } from './parts/time.ts';
 
 const { div, fieldset, h3, input, label, legend, li, p, span, ul } = tags;
 
@@ -94,13 +94,10 @@ const sectionView = ({ title, items }: Section<string>, laying: Laying): Child =
     : fieldset({ class: 'form-section' }, legend(null, title), ...items.map((item) => itemView(item, laying)));
 
 /** Returns a value as people see it: the name of a resource, the word for a value, or a time in the zone of the form. */
-const shownText = (field: Field, value: unknown, { choices, zone = 'UTC' }: Laying): string => {
+const shownText = (field: Field, value: unknown, { choices }: Laying): Child => {
   const name = choices[field.name]?.find(([id]) => id === value)?.[1];
   if (name !== undefined) return name;
-  if (field.kind === 'text')
-    return textOf(field, value, zone)
-      .replace('T', ' ')
-      .replace(/:\d{2}(?:\.\d+)?$/, '');
+  if (field.kind === 'text' && field.input === 'time') return zoned(String(value), 'minute');
   return field.kind === 'choice' ? wordsOf(field, [String(value)])[0]![1] : String(value);
 };
 

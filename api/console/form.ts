@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Operation } from '../http/operation.ts';
 import { helpFor, isForPeople, labelOf } from './form-words.ts';
 import type { FieldLook, FormLayout } from './forms/form-layout.ts';
+import { kindOfOption } from './forms/row-words.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -130,7 +131,7 @@ const kindOf = (schema: Json, place: Place, resolve: (schema: Json) => Json): Ki
         isRequired: required.includes(name),
         owner: String(schema.id ?? ''),
       });
-      return { kind: 'group', fields: Object.entries(properties).map(([name, one]) => fieldOf(one, within(name), resolve)) };
+      return { kind: 'group', fields: Object.entries(properties).map(([name, one]) => withKinds(fieldOf(one, within(name), resolve))) };
     }
     default:
       return { kind: 'json' };
@@ -160,6 +161,12 @@ const fieldOf = (reference: Json, place: Place, resolve: (schema: Json) => Json)
     look: {},
   };
 };
+
+/** Marks the options of a guardrail rule with the kind of rule that has them. */
+const withKinds = (field: Field): Field =>
+  field.kind === 'group' && field.name === 'options' && field.fields.some(({ name }) => name === 'detectors')
+    ? { ...field, fields: field.fields.map((one) => ({ ...one, look: { ...one.look, ofKind: kindOfOption(one.name) ?? '' } })) }
+    : field;
 
 const fieldOfSchema = (schema: z.ZodType): Field => {
   const { $defs = {}, properties } = z.toJSONSchema(z.object({ it: schema }), { io: 'input', unrepresentable: 'any' }) as unknown as {

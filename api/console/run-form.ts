@@ -9,6 +9,8 @@ import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
+import { problemList } from './form-errors.ts';
+import { finishInvite } from './form-invite.ts';
 import { formFor } from './form-layouts.ts';
 import { fieldsOfLink, prefilled } from './form-link.ts';
 import { type DrawnForm, pastFormPage, secretPage, shownBeforePage } from './form-page.ts';
@@ -114,6 +116,18 @@ type Shown = Pick<DrawnForm, 'panel' | 'total'>;
 const shownAnswer = async (...[operation, reply, visit, sent]: Parameters<typeof answerView>): Promise<Shown> => {
   const { total } = (isGroup(reply) ? reply : {}) as { readonly total?: unknown };
   return { panel: await answerView(operation, reply, visit, sent), total: typeof total === 'number' ? total : undefined };
+};
+
+/** Gives a new member their roles on agents, and shows the invitation link. Null if there is no link. */
+const showInvited = async (run: Run, answer: Answer<unknown> & { ok: true }, fields: URLSearchParams): Promise<Response | null> => {
+  const { visit, deps, params, row } = run;
+  const invited = await finishInvite(visit, answer.value as Parameters<typeof finishInvite>[1], fields);
+  if (!invited?.invitation.ok) return null;
+  const { value, headers } = invited.invitation;
+  const own = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: answer.value });
+  const target = afterToken(own, headers.get('consistency-token'));
+  const note = invited.refused.length === 0 ? null : problemList('Some roles were not given', invited.refused);
+  return show(run, secretPage(visit.rows.issueInvitation, value, { target, command: null, note }));
 };
 
 /** Shows the form with a result beside it. The form keeps what was typed. It gets a new key for the next request. */
@@ -228,7 +242,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   if (fields.get(UPLOAD_FIELD)) return refuse(c, deps, FILE_NOT_ADDED);
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
-  const { form, params, visit, row } = run;
+  const { form, params, visit, row, operation } = run;
   const drawn = parsedJson(fields.get('_drawn'));
   const { value: body, errors } = bodyOf(form, fields, drawn);
   const sent: Sent = { body, drawn, etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields) };
@@ -242,7 +256,8 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const inPath = Object.fromEntries(form.path.map((name) => [name, params[name] ?? '']));
   const request = { ...sentFields(form, sent), ...sent.query, ...inPath };
   const answer = await askAny(visit)(row, request, { headers: headersOf(run, sent) });
-  return answer.ok ? showResult(run, sent, answer) : showProblem(run, sent, answer);
+  if (!answer.ok) return showProblem(run, sent, answer);
+  return (operation === 'inviteMember' ? await showInvited(run, answer, fields) : null) ?? showResult(run, sent, answer);
 };
 
 /** Adds the routes of the forms. Each operation that changes something has a form at /console/run/{operation}. */

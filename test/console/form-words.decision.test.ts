@@ -22,7 +22,7 @@ const pageOf = (operation: string, row: Operation, value?: unknown): string => {
   const drawn: DrawnForm = {
     ...{ operation, row, form, params: {}, subject: 'Reviewer', value, query: {}, drawn: undefined, etag: null, key: 'k' },
     ...{ returnTo: null, next: null, choices: {}, errors: [], problem: null, companion: null, preview: null, panel: null },
-    ...{ zone: 'UTC', chosen: {}, path: '' },
+    ...{ zone: 'UTC', extra: null, chosen: {}, path: '' },
   };
   return htmlOf(tags.main(null, ...formPage(drawn)), '/assets');
 };

@@ -20,13 +20,9 @@ browserTest('an owner invites a person who can only read, and the person joins b
   await owner.page.goto(`${p.base}/members`);
   await owner.page.click('a[href*="inviteMember"]');
   await owner.page.fill('[name="/email"]', 'daniel@example.com');
-  await owner.page.selectOption('[name="/role"]', 'AUDITOR');
+  await owner.page.check('[name="/role"][value="AUDITOR"]');
   await owner.page.click('.form-actions button');
-  await owner.page.waitForURL('**/members**');
-  const row = owner.page.locator('[data-kind="member"]', { hasText: 'daniel@example.com' });
-  if (!(await row.locator('a[href*="issueInvitation"]').first().isVisible())) await row.locator('[data-menu]').click();
-  await owner.page.locator('a[href*="issueInvitation"]:visible').first().click();
-  await owner.page.click('.form-actions button');
+  await owner.page.waitForSelector('[data-secret]');
   const link = await owner.page.innerText('.secret-value code');
   assert.match(link, /^http:\/\/annals\.test\/console\/invitation#inv_/);
 

@@ -17,6 +17,8 @@ export type FieldLook = {
   readonly isTiles?: true;
   /** A text with several lines, of this many at first; 0 for one line. */
   readonly rows?: number;
+  /** The kind of guardrail rule that has this option. */
+  readonly ofKind?: string;
   /** The form fills the field in if it stays empty, so that people need not. */
   readonly isDerived?: true;
 };
@@ -56,6 +58,8 @@ export type FormLayout<Key extends string = string> = {
   readonly shownIf?: Partial<Readonly<Record<Key, { readonly field: Key; readonly is: readonly string[] }>>>;
   /** The title of the fields that no section names. Those that have a value are listed above the others. */
   readonly summary?: string;
+  /** What happens after the form was sent, in the order of time. */
+  readonly steps?: readonly (readonly [when: string, what: string])[];
   /** A field that is made of another one if it stays empty: the lower-case letters, digits and hyphens of its text. */
   readonly slug?: { readonly of: Key; readonly to: Key };
 };

@@ -52,6 +52,11 @@ export const integrationLayouts = {
       overlap_seconds: { help: 'In this time, deliveries with either secret are accepted.' },
       secret: { label: 'Secret or public key', help: null },
     },
+    steps: [
+      ['Now', 'The new secret is valid. The next page shows it once, if it is made here.'],
+      ['In this time', 'Both secrets are accepted. Enter the new one at the provider.'],
+      ['Afterwards', 'Deliveries that are signed with the previous secret are rejected.'],
+    ],
   }),
   ...formLayout('replayTenantDeliveries', {
     title: 'Send deliveries again',
