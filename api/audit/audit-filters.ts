@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as User from '../../domain/identity/user.ts';
-import { invalid } from '../../domain/refusal.ts';
-import type { AuditFilter } from '../../projections/audit/audit-log.queries.ts';
+import { AUDIT_CATEGORIES, type AuditCategory, actionsOf } from '../../projections/audit/audit-category.ts';
+import { AUDIT_BY, type AuditFilter } from '../../projections/audit/audit-log.queries.ts';
+import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { TimeRange } from '../http/paging.ts';
 
@@ -23,21 +24,41 @@ export const AuditFilters = {
 /** The filters of the audit log of a tenant. */
 export const TenantAuditFilters = {
   about: filterText('Only entries that concern this person, agent or other resource, no matter who did it and where it is recorded'),
+  by: z
+    .enum(AUDIT_BY)
+    .optional()
+    .meta({ description: 'Only what people, the runners of agents, or the platform with its integrations did' }),
+  category: z.enum(AUDIT_CATEGORIES).optional().meta({ description: 'Only actions of this category' }),
   ...AuditFilters,
 };
 
-type TenantFilter = Omit<AuditFilter, 'about_user'> & { readonly about?: string | undefined };
+type TenantFilter = Omit<AuditFilter, 'about_user' | 'about_agent' | 'about_resource' | 'about_events' | 'one_of'> & {
+  readonly about?: string | undefined;
+  readonly category?: AuditCategory | undefined;
+};
+
+/** The maximum number of events about a delivery that a list contains besides those of its own stream. */
+const MAX_EVENTS = 1_000;
 
 /**
- * Replaces the filter `about` by the one for the kind of resource with this id.
- * @throws Refusal invalid if another filter names a resource of the same kind
+ * The events about a delivery that are in other streams, such as acknowledgements, which are about many deliveries.
+ * They are known from the delivery.
  */
-export const withSubject = async (ctx: Pick<Ctx, 'load'>, { about, ...filter }: TenantFilter): Promise<AuditFilter> => {
+const eventsOfDelivery = async ({ reads, tenant }: Subjects, id: string): Promise<readonly string[]> => {
+  const found = await deliveryById(reads, tenant, id);
+  const { causation = [] } = found?.delivery ?? {};
+  return causation.slice(-MAX_EVENTS).map(({ event_id }) => event_id);
+};
+
+type Subjects = Pick<Ctx, 'load' | 'reads' | 'tenant'>;
+
+/** Replaces the filters `about` and `category` by those of the queries. */
+export const withSubject = async (ctx: Subjects, { about, category, ...rest }: TenantFilter): Promise<AuditFilter> => {
+  const filter: AuditFilter = { ...rest, ...(category && { one_of: actionsOf(category) }) };
   if (about === undefined) return filter;
   const [user, agent] = await Promise.all([ctx.load(User, about), ctx.load(Agent, about)]);
   if (user.revision >= 0) return { ...filter, about_user: about };
-  const name = agent.revision >= 0 ? 'agent_id' : 'resource_id';
-  if (filter[name] !== undefined && filter[name] !== about)
-    throw invalid('/query/about', `cannot be combined with another ${name}`, 'not_with_filters');
-  return { ...filter, [name]: about };
+  if (agent.revision >= 0) return { ...filter, about_agent: about };
+  const about_events = await eventsOfDelivery(ctx, about);
+  return { ...filter, about_resource: about, ...(about_events.length > 0 && { about_events }) };
 };

@@ -3,8 +3,8 @@ import type { ReplyOf } from '../http/ask.ts';
 import { approvalView } from './chat-forms.ts';
 import { badge } from './parts/badge.ts';
 import { countText } from './parts/count-text.ts';
+import { dayLine, dayOf } from './parts/day-line.ts';
 import { icon } from './parts/icon.ts';
-import { localTimeOf } from './parts/local-time.ts';
 import { type MarkdownRules, renderMarkdown } from './parts/markdown.ts';
 import { cents } from './parts/money.ts';
 import { shortId } from './parts/short-id.ts';
@@ -123,12 +123,6 @@ const textOf = ({ id, role, content }: Message, budget: MarkdownBudget): Child =
   if (content === '') return null;
   return (role === 'assistant' && markdownOf(id, content, budget)) || pre({ class: 'message-text' }, content);
 };
-
-const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-
-const dayOf = ({ created_at }: Message, zone: string): string => localTimeOf(created_at, zone).date;
-
-const dayLine = (day: string) => div({ class: 'message-day quiet' }, DAY.format(new Date(day)));
 
 /**
  * Renders the day of the first message of a page, above the list. It is not part of the message: when the page is drawn

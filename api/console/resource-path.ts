@@ -9,11 +9,11 @@ const PAGES: Readonly<Record<string, { readonly path: string; readonly isOpenTo:
 
 /**
  * Returns a function that returns the path of the page about a resource. If there is none, or the visitor may not open
- * it, the path is that of the resource's audit entries.
+ * it, the path is that of the audit entries about the resource.
  */
 export const resourcePathFor =
   (visit: Visit) =>
   ({ type, id }: { readonly type: string; readonly id: string }): string => {
     const page = PAGES[type];
-    return tenantPath(visit.params.tenant_id!, page?.isOpenTo(visit) ? `${page.path}/${id}` : `/audit?resource_id=${id}`);
+    return tenantPath(visit.params.tenant_id!, page?.isOpenTo(visit) ? `${page.path}/${id}` : `/audit?about=${id}`);
   };

@@ -7,6 +7,7 @@ const exposeHeaders = [
   'Location',
   'Link',
   'Total-Count',
+  'Hidden-Count',
   'Consistency-Token',
   'Content-Disposition',
   'Idempotent-Replayed',

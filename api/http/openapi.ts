@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Permission, Permit } from '../../domain/access/permission.ts';
 import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
+import { MAX_HIDDEN } from '../../projections/audit/audit-log.queries.ts';
 import { jsonContentOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
@@ -44,7 +45,10 @@ const isList = (row: Operation): boolean => isPaged(row) && row.reply instanceof
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', 'Idempotent-Replayed', ...(row.location ? (['Location'] as const) : [])];
-  if (isList(row)) return ['Projection-Position', 'Projection-Lag', 'Link', 'Total-Count'];
+  if (isList(row)) {
+    const hidden = 'by' in (row.query as z.ZodObject).shape ? (['Hidden-Count'] as const) : [];
+    return ['Projection-Position', 'Projection-Lag', 'Link', 'Total-Count', ...hidden];
+  }
   return ['Projection-Position', 'Projection-Lag', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
 };
 
@@ -105,6 +109,9 @@ const RESPONSE_HEADERS = {
   Location: responseHeader('The path of the resource'),
   Link: responseHeader('RFC 8288: the next page as `rel="next"`; absent on the last page'),
   'Total-Count': responseHeader('The number of all items; only on lists that are counted, and only if the caller may see every item'),
+  'Hidden-Count': responseHeader(
+    `With the filter \`by\`: how many entries of the audit log it hides in the time of this page, at most ${MAX_HIDDEN}`,
+  ),
 };
 
 /** The components of the OpenAPI document that all operations use. */

@@ -26,9 +26,12 @@ type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> 
 
 /**
  * The result of a read: a document, a page of a list, or null if the resource does not exist. `total` is the number of
- * items in the whole list.
+ * items in the whole list, `hidden` of those that a filter hides.
  */
-export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
+export type Read =
+  | Doc
+  | (Page & { readonly total?: number | undefined; readonly hidden?: number | undefined; readonly position?: Position | null })
+  | null;
 
 /** A folded state whose long list is cut to one page. `next` is the cursor of the next page. */
 export type LoadedPage = Loaded<unknown> & { readonly next?: string | null };

@@ -40,6 +40,7 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   if (answer.position && !position) headers['projection-position'] = tokenOf(answer.position);
   if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
   if (answer.total !== undefined) headers['total-count'] = String(answer.total);
+  if (answer.hidden !== undefined) headers['hidden-count'] = String(answer.hidden);
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 

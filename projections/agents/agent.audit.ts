@@ -68,8 +68,12 @@ export const agentAudit = {
   AgentCodeRefPinned: { summary: 'pinned the agent {resource} to {code_ref}', activity: 'update', fields: allFields },
   AgentAdminOnlyChanged: { summary: 'changed whether only admins see the agent {resource}', activity: 'update', fields: allFields },
   AgentModelChainReordered: { summary: 'changed the model chain of the agent {resource}', activity: 'update', fields: modelsOf },
-  AgentModelGranted: { summary: 'added a model to the chain of the agent {resource}', activity: 'create', fields: modelsOf },
-  AgentModelRevoked: { summary: 'removed a model from the chain of the agent {resource}', activity: 'delete', fields: modelsOf },
+  AgentModelGranted: { summary: 'added the model {model_id} to the chain of the agent {resource}', activity: 'create', fields: modelsOf },
+  AgentModelRevoked: {
+    summary: 'removed the model {model_id} from the chain of the agent {resource}',
+    activity: 'delete',
+    fields: modelsOf,
+  },
   AgentRoleAssigned: {
     summary: 'gave {person} the role {role} on the agent {resource}',
     activity: 'assign_privileges',
@@ -141,12 +145,12 @@ export const agentAudit = {
     fields: ({ permissions }) => permissionsOf(permissions),
   },
   AgentToolGranted: {
-    summary: 'granted the agent {resource} a tool',
+    summary: 'granted the agent {resource} the tool {tool_id}',
     activity: 'create',
     fields: ({ tool_id, ...grant }) => ({ [`tools/${tool_id}`]: grant }),
   },
   AgentToolRevoked: {
-    summary: 'revoked a tool from the agent {resource}',
+    summary: 'revoked the tool {tool_id} from the agent {resource}',
     activity: 'delete',
     fields: ({ tool_id }) => ({ [`tools/${tool_id}`]: null }),
   },

@@ -75,16 +75,6 @@ const agentOf = (event: Recorded, meta: Row): string | null => {
   return event.actor.kind === 'agent' ? event.actor.id : null;
 };
 
-/** The fields of events with the id of a user whom the event concerns. */
-const USER_FIELDS = ['user_id', 'new_owner_id', 'owner_id'];
-
-/** Returns the users whom an event concerns, besides its actor: at most the two that the columns have room for. */
-const usersAbout = ({ category, id }: Recorded, meta: Row): Row => {
-  const [before] = Array.isArray(meta.old_owner_ids) ? meta.old_owner_ids : [];
-  const user = category === User.category ? id : USER_FIELDS.map((name) => meta[name]).find((each) => typeof each === 'string');
-  return { about_user: user ?? null, about_user_before: before ?? null };
-};
-
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
@@ -153,9 +143,8 @@ export const entryOf = (event: Recorded): Row => {
     cause_id: causeOf(event, meta),
     category: event.category,
     user_id: kind === 'user' ? id : null,
-    by_user: kind === 'user',
+    by_runner: kind === 'agent',
     agent_id: agentOf(event, meta),
-    ...usersAbout(event, meta),
     action: actionOf(event.type),
     ...resourceOf(event, meta),
     ...sourceOf(event),

@@ -1,9 +1,12 @@
-import type { SelectQueryBuilder } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { PLATFORM, type Position, parseToken, positionOfSortKey, sortKey } from '../../domain/event.ts';
 import type { Database, RowOf } from '../database.ts';
 import { defineList, defineQuery, prefixPattern } from '../query.ts';
 import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, tenantCount } from '../read-model.ts';
 import { audit, auditCounter, platformTable, table } from './audit-log.ts';
+
+export const AUDIT_BY = ['people', 'runners', 'platform'] as const;
+export type AuditBy = (typeof AUDIT_BY)[number];
 
 /**
  * The filters of an audit log. `actor` is a user, an agent or a part of the platform; `user_id` is only a user. The
@@ -18,42 +21,88 @@ export type AuditFilter = {
   readonly resource_type?: string | undefined;
   readonly resource_id?: string | undefined;
   readonly agent_id?: string | undefined;
-  /** The user whom the entries concern, no matter who did it. */
+  /** Who did it: people, the runners of agents, or the platform with its integrations. */
+  readonly by?: AuditBy | undefined;
+  /** Only these actions. */
+  readonly one_of?: readonly string[] | undefined;
+  /** The person, agent or other resource that the entries concern, no matter who did it. At most one of the three. */
   readonly about_user?: string | undefined;
+  readonly about_agent?: string | undefined;
+  readonly about_resource?: string | undefined;
+  /** Further events that concern the resource `about_resource`. */
+  readonly about_events?: readonly string[] | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };
 
-/** The filters in the form that the queries use: `actions` is a pattern for `like`. */
-type EntryFilter = AuditFilter & { readonly actions?: string | undefined };
+/** The filters in the form that the queries use: `actions` is a pattern for `like`, and one of the last three is set. */
+type EntryFilter = Omit<AuditFilter, 'by'> & {
+  readonly actions?: string | undefined;
+  readonly by_people?: true;
+  readonly by_runners?: true;
+  readonly by_platform?: true;
+};
 
 const ANY_ACTION = '.*';
 
-const withPattern = ({ action, ...filter }: AuditFilter): EntryFilter =>
-  action?.endsWith(ANY_ACTION) ? { ...filter, actions: prefixPattern(action.slice(0, -1)) } : { ...filter, action };
+const withPattern = ({ action, by, ...filter }: AuditFilter): EntryFilter => ({
+  ...filter,
+  ...(action?.endsWith(ANY_ACTION) ? { actions: prefixPattern(action.slice(0, -1)) } : { action }),
+  ...(by && { [`by_${by}`]: true }),
+});
 
 type Entries = SelectQueryBuilder<Database & { entry: RowOf<typeof table> }, 'entry', object>;
 
+/**
+ * Selects the entries whose events the index has for a subject. The ids are an array, so that Postgres finds the entries
+ * by their key.
+ */
+const isIndexed = (tenant_id: string, subject_id: string) => sql<boolean>`entry.id = any(array(
+  select event_id from audit.event_subjects where tenant_id = ${tenant_id} and subject_id = ${subject_id}))`;
+
 const filtered = (entries: Entries, filter: EntryFilter): Entries => {
-  const { action, actions, actor, user_id, key_id, resource_type, resource_id, agent_id, about_user, from, to } = filter;
+  const { action, actions, one_of, actor, user_id, key_id, resource_type, resource_id, agent_id, from, to } = filter;
   return entries
+    .$if(filter.by_people !== undefined, (query) => query.where('entry.user_id', 'is not', null))
+    .$if(filter.by_runners !== undefined, (query) => query.where('entry.by_runner', '=', true))
+    .$if(filter.by_platform !== undefined, (query) => query.where('entry.user_id', 'is', null).where('entry.by_runner', '=', false))
+    .$if(one_of !== undefined, (query) => query.where(({ eb, fn, val }) => eb('entry.action', '=', fn.any(val(one_of!)))))
     .$if(actions !== undefined, (query) => query.where('entry.action', 'like', actions!))
-    .$if(user_id !== undefined, (query) => query.where('entry.actor_id', '=', user_id!).where('entry.by_user', '=', true))
+    .$if(user_id !== undefined, (query) => query.where('entry.actor_id', '=', user_id!).where('entry.user_id', 'is not', null))
     .$if(key_id !== undefined, (query) => query.where('entry.key_id', '=', key_id!))
     .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
     .$if(actor !== undefined, (query) => query.where('entry.actor_id', '=', actor!))
     .$if(resource_type !== undefined, (query) => query.where('entry.resource_type', '=', resource_type!))
     .$if(resource_id !== undefined, (query) => query.where('entry.resource_id', '=', resource_id!))
     .$if(agent_id !== undefined, (query) => query.where('entry.agent_id', '=', agent_id!))
-    .$if(about_user !== undefined, (query) =>
-      query.where(({ eb, or }) => or([eb('entry.about_user', '=', about_user!), eb('entry.about_user_before', '=', about_user!)])),
-    )
     .$if(from !== undefined, (query) => query.where('entry.created_at', '>=', from!))
     .$if(to !== undefined, (query) => query.where('entry.created_at', '<', to!));
 };
 
-const auditList = defineList({ table, tieBreak: 'place' }, (db, { tenant_id, ...filter }: EntryFilter & { readonly tenant_id: string }) =>
-  filtered(db.selectFrom('audit.audit_logs as entry').where('entry.tenant_id', '=', tenant_id), filter),
+type TenantEntries = EntryFilter & { readonly tenant_id: string };
+
+const ofTenant = (entries: Entries, { tenant_id, ...filter }: TenantEntries): Entries => {
+  const { about_user, about_agent, about_resource, about_events } = filter;
+  return filtered(entries.where('entry.tenant_id', '=', tenant_id), filter)
+    .$if(about_user !== undefined, (query) => query.where(isIndexed(tenant_id, about_user!)))
+    .$if(about_agent !== undefined, (query) =>
+      query.where(({ eb, or }) => or([eb('entry.agent_id', '=', about_agent!), isIndexed(tenant_id, about_agent!)])),
+    )
+    .$if(about_resource !== undefined, (query) =>
+      query.where(({ eb, or, fn, val }) =>
+        or([
+          eb('entry.resource_id', '=', about_resource!),
+          isIndexed(tenant_id, about_resource!),
+          // An integration is the actor of its deliveries.
+          eb('entry.actor_id', '=', about_resource!),
+          ...(about_events === undefined ? [] : [eb('entry.id', '=', fn.any(val(about_events)))]),
+        ]),
+      ),
+    );
+};
+
+const auditList = defineList({ table, tieBreak: 'place' }, (db, filter: TenantEntries) =>
+  ofTenant(db.selectFrom('audit.audit_logs as entry'), filter),
 );
 
 const platformAuditList = defineList({ table: platformTable, tieBreak: 'place' }, (db, filter: EntryFilter) =>
@@ -65,6 +114,31 @@ export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditF
   tenant_id === null
     ? reads.page(platformAuditList, withPattern(filter), window)
     : reads.page(auditList, { tenant_id, ...withPattern(filter) }, window);
+
+/** The most entries that are counted as hidden. */
+export const MAX_HIDDEN = 5_000;
+
+type HiddenArgs = TenantEntries & { readonly not_people?: true; readonly not_runners?: true; readonly not_platform?: true };
+
+const hiddenEntries = defineQuery((db, { not_people, not_runners, not_platform, ...filter }: HiddenArgs) =>
+  db
+    .selectFrom(
+      ofTenant(db.selectFrom('audit.audit_logs as entry'), filter)
+        .$if(not_people !== undefined, (query) => query.where('entry.user_id', 'is', null))
+        .$if(not_runners !== undefined, (query) => query.where('entry.by_runner', '=', false))
+        .$if(not_platform !== undefined, (query) =>
+          query.where(({ eb, or }) => or([eb('entry.user_id', 'is not', null), eb('entry.by_runner', '=', true)])),
+        )
+        .select('entry.id')
+        .limit(({ lit }) => lit(MAX_HIDDEN))
+        .as('hidden'),
+    )
+    .select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')),
+);
+
+/** Counts what `by` hides of the entries that the other filters select, at most MAX_HIDDEN. */
+export const hiddenCount = async (reads: Reads, tenant_id: string, { by, ...filter }: AuditFilter & { readonly by: AuditBy }) =>
+  (await reads.rows(hiddenEntries, { tenant_id, ...withPattern(filter), [`not_${by}`]: true }))[0]?.count ?? 0;
 
 export const auditCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, audit.name, auditCounter.table, tenant_id);
@@ -141,10 +215,8 @@ export const latestEntry = async (
 
 const ENTRIES_PER_PAGE = 200;
 
-type ExportArgs = EntryFilter & { readonly tenant_id: string; readonly until: string };
-
-const entryListUntil = defineList({ table, tieBreak: 'place' }, (db, { tenant_id, until, ...filter }: ExportArgs) =>
-  filtered(db.selectFrom('audit.audit_logs as entry').where('entry.tenant_id', '=', tenant_id).where('entry.place', '<=', until), filter),
+const entryListUntil = defineList({ table, tieBreak: 'place' }, (db, { until, ...filter }: TenantEntries & { readonly until: string }) =>
+  ofTenant(db.selectFrom('audit.audit_logs as entry').where('entry.place', '<=', until), filter),
 );
 
 /**

@@ -11,6 +11,7 @@ import { tenantCounter } from '../tenant-counter.ts';
 import { EXCLUDED_CATEGORIES, entryOf } from './audit-entry.ts';
 import { namesOf } from './audit-names.ts';
 import { subjectChangesOf, subjectTable } from './audit-subject.ts';
+import { eventSubjectTable, subjectRowsOf } from './event-subject.ts';
 
 export const AuditLogRead = z
   .object({
@@ -77,6 +78,21 @@ export const AuditLogRead = z
         description: 'What changed; empty for a new resource and for events that only `meta` describes. The value of a secret is `***`',
         examples: [[{ pointer: '/description', from: null, to: 'Reviews pull requests' }]],
       }),
+    subjects: z
+      .array(
+        z.object({
+          kind: z.string().meta({ description: 'The kind of the subject', examples: ['user'] }),
+          id: z.string().meta({ description: 'The id of the subject', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+          name: z
+            .string()
+            .nullable()
+            .meta({ description: 'The name at the time; null if it has none or the reader may not see it', examples: ['Ada'] }),
+        }),
+      )
+      .meta({
+        description: 'What else the event concerns, besides the resource and who did it. `about` finds the event by each of them',
+        examples: [[{ kind: 'user', id: 'c1u33xtplpft75v2seh60kvj5', name: 'Ada' }]],
+      }),
     summary: z
       .string()
       .meta({ description: 'What happened, in one sentence', examples: ['Ada (ada@example.com) created the agent “Reviewer”.'] }),
@@ -98,14 +114,12 @@ export const table = {
     // The category of the stream of the event.
     category: 'text',
     agent_id: 'text',
-    // The user whom the event concerns, besides who did it: a member, or who got a role.
-    about_user: 'text',
-    // Who had the agent before a transfer.
-    about_user_before: 'text',
     action: 'text',
     resource_type: 'text',
     resource_id: 'text',
-    by_user: 'boolean',
+    // The user who did it; null if it was no user.
+    user_id: 'text',
+    by_runner: 'boolean',
     created_at: 'timestamptz',
     place: 'text',
     // The hash of the event's leaf in the tenant's audit tree. Its earlier name `leaf` was that of a hash that left out
@@ -122,8 +136,8 @@ export const table = {
     // their actions.
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
-    { columns: ['tenant_id', 'about_user', 'created_at'], withoutNull: 'about_user' },
-    { columns: ['tenant_id', 'about_user_before', 'created_at'], withoutNull: 'about_user_before' },
+    // What people did is rare among what runners and the platform did.
+    { columns: ['tenant_id', 'created_at'], withoutNull: 'user_id' },
     // Few events belong to the same request, so this index needs no column for their order.
     { columns: ['request_id'], withoutNull: 'request_id' },
     { columns: ['tenant_id', 'cause_id', 'place'], withoutNull: 'cause_id' },
@@ -179,6 +193,7 @@ const entriesOf = (event: Recorded) => {
   if (event.type === 'TenantErasureCompleted') return [inserted(platformTable.name, 'platform')];
   return [
     inserted(table.name, 'tenant'),
+    ...subjectRowsOf(event, entry),
     auditCounter.add(event.meta.tenant, 1),
     ...(isOfPlatform(event) ? [inserted(platformTable.name, 'platform')] : []),
     // The changes of the stored names must come last: the entries above must show the names from before this event.
@@ -189,9 +204,9 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 19,
+  version: 20,
   categories: '*',
-  tables: [table, platformTable, auditCounter.table, subjectTable],
+  tables: [table, platformTable, auditCounter.table, subjectTable, eventSubjectTable],
   on: {},
   every: (event) => (EXCLUDED_CATEGORIES.has(event.category) ? [] : entriesOf(event)),
 } as const satisfies Projection;

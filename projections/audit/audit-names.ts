@@ -5,8 +5,9 @@ import * as Rejection from '../../domain/webhooks/rejection.ts';
 import * as ReplayGuard from '../../domain/webhooks/replay-guard.ts';
 import * as SkillRefusal from '../../domain/webhooks/skill-refusal.ts';
 import type { Derivation, Row, RowRef } from '../projection.ts';
-import { changesOf, isAboutMember, keyOwnerOf, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
+import { changesOf, isAboutMember, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
 import { summaryOf } from './audit-summary.ts';
+import { type EventSubject, subjectsOf } from './event-subject.ts';
 
 /**
  * The reader of an entry. A tenant sees the name of a user only if that user is or was one of its members, and the name
@@ -38,6 +39,20 @@ const CATEGORIES_BY_WEBHOOK: readonly string[] = [Delivery.category, Rejection.c
 
 const hasNamedActor = ({ actor, category }: Recorded): boolean => actor.kind !== 'system' || CATEGORIES_BY_WEBHOOK.includes(category);
 
+const isNamedElsewhere = (event: Recorded, { id }: EventSubject, agent_id: unknown): boolean =>
+  [agent_id, personOf(event), skillOf(event)].includes(id);
+
+/** Returns the rows with the names of those subjects that the other reads do not find. */
+const subjectReads = (event: Recorded, subjects: readonly EventSubject[], agent_id: unknown, reader: Reader): Record<string, RowRef> =>
+  Object.fromEntries(
+    subjects
+      .filter((subject) => !isNamedElsewhere(event, subject, agent_id))
+      .flatMap(({ kind, id }) => [
+        [`subject ${id}`, subjectRef(id)],
+        ...(kind === 'user' && reader === 'tenant' ? [[`member ${id}`, subjectRef(membershipId(event.meta.tenant, id))]] : []),
+      ]),
+  );
+
 const readsOf = (event: Recorded, agent_id: unknown, reader: Reader): Readonly<Record<string, RowRef>> => {
   const { actor, meta } = event;
   const reads: Record<string, RowRef> = { resource: subjectRef(subjectIdOf(event)) };
@@ -57,6 +72,11 @@ const quoted = (name: string): string => `“${name}”`;
 type Named = { readonly name: string | null; readonly email: string | null };
 const NAMELESS: Named = { name: null, email: null };
 const namesIn = (row: Row | null | undefined): Named => ({ name: textOf(row?.name), email: textOf(row?.email) });
+
+const labelIn = (row: Row | null | undefined): string | null => {
+  const { name, email } = namesIn(row);
+  return name ?? email;
+};
 
 const userLabel = ({ name, email }: Named, id: string): string => {
   if (email) return name ? `${name} (${email})` : email;
@@ -89,10 +109,26 @@ const namesFor = (event: Recorded, reader: Reader, found: Found) => {
   return {
     actor: actorNames,
     person: person ? userLabel(personNames, person) : 'somebody',
+    person_name: personNames.name ?? personNames.email,
     resource_name: textOf(newNameOf(event)) ?? name ?? email ?? textOf((event.data as Row).email),
     agent: isVisible(found.agent) ? namesIn(found.agent).name : null,
     skill: isVisible(found.skill) ? namesIn(found.skill).name : null,
   };
+};
+
+type Names = ReturnType<typeof namesFor>;
+
+/** Returns the subjects of an event, with the names that the reader may see. */
+const namedSubjects = (event: Recorded, subjects: readonly EventSubject[], reader: Reader, found: Found, names: Names) => {
+  const nameOf = ({ kind, id }: EventSubject): string | null => {
+    if (kind === 'agent' && !(`subject ${id}` in found)) return names.agent;
+    if (id === personOf(event)) return names.person_name;
+    if (id === skillOf(event)) return names.skill;
+    const row = found[`subject ${id}`];
+    if (kind === 'user') return reader === 'platform' || found[`member ${id}`] ? labelIn(row) : null;
+    return row && (row.of_tenant === null || row.of_tenant === event.meta.tenant) ? labelIn(row) : null;
+  };
+  return subjects.map((subject) => ({ ...subject, name: nameOf(subject) }));
 };
 
 /**
@@ -102,8 +138,13 @@ const namesFor = (event: Recorded, reader: Reader, found: Found) => {
 export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivation => {
   const reader = event.meta.tenant === PLATFORM ? 'platform' : audience;
   const meta = entry.meta as Row;
+  const subjects = subjectsOf(event, entry);
   const complete = (found: Found): Row => {
-    const { actor, person, resource_name, agent, skill } = namesFor(event, reader, found);
+    const visible = namesFor(event, reader, found);
+    const { actor, person, agent, skill } = visible;
+    // An event of a stream without a name of its own can be about an agent.
+    const resource_name = visible.resource_name ?? (entry.resource_id === entry.agent_id ? agent : null);
+    const named = namedSubjects(event, subjects, reader, found, visible);
     const resource = resource_name ? quoted(resource_name) : event.id;
     const agentLabel = agent ? quoted(agent) : event.id === entry.agent_id ? resource : String(entry.agent_id ?? 'unknown');
     const names = {
@@ -112,15 +153,16 @@ export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivati
       person,
       agent: agentLabel,
       skill: skill ? quoted(skill) : (skillOf(event) ?? 'unknown'),
+      subjects: new Map(named.flatMap(({ id, name }) => (name === null ? [] : [[id, quoted(name)] as const]))),
     };
     return {
       ...keyUserOf(event, found.resource ?? null),
-      ...keyOwnerOf(event, found.resource ?? null),
       actor: { ...event.actor, key_id: event.actor.key_id ?? null, ...actor },
       resource_name,
       changes: changesOf(event, found.resource ?? null),
+      subjects: named,
       summary: summaryOf(event, names, meta),
     };
   };
-  return { reads: readsOf(event, entry.agent_id, reader), complete };
+  return { reads: { ...readsOf(event, entry.agent_id, reader), ...subjectReads(event, subjects, entry.agent_id, reader) }, complete };
 };

@@ -1,6 +1,5 @@
 import { jsonEqual } from '../../domain/aggregate.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
-import * as ApiKey from '../../domain/identity/api-key.ts';
 import { SECRET } from '../audit-record.ts';
 import { AUDIT_RECORDS } from '../audit-records.ts';
 import { type Change, insertDerived, type Row, type RowRef } from '../projection.ts';
@@ -62,13 +61,13 @@ export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row =
   if (type !== 'ApiKeyUsed' || actor.kind !== 'system') return {};
   const { owner_id = null, agent_id = null } = storedFields(key);
   const user_id = agent_id ? null : owner_id;
-  return { key_id: id, user_id, agent_id, actor_id: agent_id ?? owner_id ?? actor.id, by_user: user_id !== null };
+  return { key_id: id, user_id, agent_id, actor_id: agent_id ?? owner_id ?? actor.id, by_runner: agent_id !== null };
 };
 
-/** Returns the user whose API key an event changes. Most of these events name only the key, whose row is `key`. */
-export const keyOwnerOf = ({ category, type }: Recorded, key: Row | null): Row => {
-  const { owner_id } = category === ApiKey.category && type !== 'ApiKeyUsed' ? storedFields(key) : {};
-  return typeof owner_id === 'string' ? { about_user: owner_id } : {};
+/** Returns the owner of an API key from the row of the key; null if it has none. */
+export const keyOwnerOf = (key: Row | null): string | null => {
+  const { owner_id } = storedFields(key);
+  return typeof owner_id === 'string' ? owner_id : null;
 };
 
 /** Returns the changes that an event makes to its subject. `subject` is the row of the subject before the event. */

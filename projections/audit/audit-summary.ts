@@ -10,12 +10,14 @@ export type SummaryNames = {
   readonly person: string;
   readonly agent: string;
   readonly skill: string;
+  /** The names of further subjects, by their ids: those of the fields that a summary contains. */
+  readonly subjects?: ReadonlyMap<string, string>;
 };
 
-type Part = { readonly text: string; readonly field: string | null };
+export type Part = { readonly text: string; readonly field: string | null };
 
 /** Splits a summary into parts. Each part is a text and the name of the field that follows the text. */
-const partsOf = (summary: string): readonly Part[] =>
+export const partsOf = (summary: string): readonly Part[] =>
   summary.split('}').map((part) => {
     const [text, field = null] = part.split('{') as [string, string?];
     return { text, field };
@@ -31,13 +33,18 @@ const PARTS: ReadonlyMap<string, Parts> = new Map(
 );
 
 /** Formats names as a list: `a`, `a and b`, `a, b and c`. */
-const listed = (names: readonly string[]): string =>
+export const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
+const NAMES = ['actor', 'resource', 'person', 'agent', 'skill'] as const;
+const isName = (field: string): field is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(field);
+
 const partOf = (field: string, names: SummaryNames, meta: Row): string => {
-  if (field in names) return names[field as keyof SummaryNames];
+  if (isName(field)) return names[field];
   if (field === 'fields') return listed(Object.keys(meta).filter((name) => name !== 'reason')) || 'nothing';
   const value = meta[field];
+  const named = typeof value === 'string' ? names.subjects?.get(value) : undefined;
+  if (named !== undefined) return named;
   return typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown';
 };
 

@@ -39,6 +39,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/agents/{agent_id}/credentials',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/package',
+  'GET    /tenant/{tenant_id}/audit-logs/facets',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/billing/costs',
   'GET    /tenant/{tenant_id}/changes',

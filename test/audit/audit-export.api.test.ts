@@ -37,7 +37,8 @@ test("an export of a tenant's audit log contains all its entries up to the posit
   const answer = await exportLog();
   assert.is(answer.status, 200, answer.text);
   const lines = linesOf(answer);
-  const listed = (await p.send('GET', `${p.tenant}/audit-logs?limit=200`, { key: auditor.key })).body as Line[];
+  const inList = (await p.send('GET', `${p.tenant}/audit-logs?limit=200`, { key: auditor.key })).body as Line[];
+  const listed = inList.map(({ sentence: _, run: __, ...line }) => line as Line);
   const before = listed.filter(({ id }) => lines.some((line) => line.id === id));
   const byPosition = before.toSorted((a, b) => (BigInt(a.position.split(':')[0]!) < BigInt(b.position.split(':')[0]!) ? -1 : 1));
   assert.equal(lines, byPosition);

@@ -30,10 +30,35 @@ test('an audit log entry in the console shows the changed fields; opened, it sho
 test('the audit page keeps its filters in the URL; without matches, it offers to clear them', async () => {
   const { text } = await p.open(`${p.base}/audit?action=agent.updated&from=&resource_id=${agent}`);
   assert.equal(idsIn(text, 'audit'), [eventOf('AgentUpdated').event_id]);
-  assert.match(text, /Filters \(2\)/);
+  assert.match(text, /Filters \(1\)/);
+  assert.match(text, /aria-label="Resource: Reviewer, remove this filter"/);
   assert.match((await p.open(`${p.base}/audit?action=nothing`)).text, /data-empty[\s\S]+Clear the filters/);
   const key = (p.log.events.find(({ actor }) => actor.key_id)!.actor as { key_id: string }).key_id;
   assert.ok(idsIn((await p.open(`${p.base}/audit?key_id=${key}`)).text, 'audit').length > 0);
+});
+
+test('the audit page shows what people did, by day, with names as links, and says how many entries it hides', async () => {
+  const { text } = await p.open(`${p.base}/audit`);
+  assert.equal(idsIn(text, 'audit').includes(eventOf('WebhookAccepted').event_id), false);
+  assert.match(text, /<div class="message-day quiet">[A-Z][a-z]+day,? \d+ \w+ \d{4}<\/div>/);
+  const created = text.slice(text.indexOf(`id="e-${eventOf('AgentCreated').event_id}"`)).split('data-kind="audit"')[0]!;
+  assert.match(
+    created,
+    new RegExp(`<a href="${p.base}/members/\\w{25}" class="named">Administrator</a> created the agent <a href="${p.base}/agents/${agent}"`),
+  );
+  const hidden = Number(/>(\d+) entries of runners and the platform are not shown</.exec(text)![1]);
+  const all = (await p.send('GET', `${p.tenant}/audit-logs?limit=200`)).body as { actor: { kind: string } }[];
+  assert.is(hidden, all.filter(({ actor }) => actor.kind !== 'user').length);
+  assert.ok(idsIn((await p.open(`${p.base}/audit?by=platform`)).text, 'audit').includes(eventOf('WebhookAccepted').event_id));
+});
+
+test('the audit page offers the actions that happened in words, and the people who did them by name', async () => {
+  const { text } = await p.open(`${p.base}/audit`);
+  assert.match(text, /<option value="agent\.created">created an agent, \d+<\/option>/);
+  assert.match(text, /<option value="\w{25}">Administrator, \d+<\/option>/);
+  const access = await p.open(`${p.base}/audit?category=members&by=all`);
+  assert.ok(idsIn(access.text, 'audit').includes(eventOf('MemberAdded').event_id));
+  assert.not.ok(idsIn(access.text, 'audit').includes(eventOf('AgentCreated').event_id));
 });
 
 test('the event browser lists every audited event of the tenant, with the newest or the oldest first', async () => {
@@ -85,7 +110,7 @@ test('the pages of resources link to their audit entries, and the exports of a p
     ['/api-keys', p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { kind?: string }).kind === 'tenant')?.id],
   ] as const) {
     const { text } = await p.open(`${p.base}${path}`);
-    if (id) assert.match(text, new RegExp(`href="${p.base}/audit\\?resource_id=${id}"`), path);
+    if (id) assert.match(text, new RegExp(`href="${p.base}/audit\\?about=${id}"`), path);
   }
   assert.ok(idsIn((await p.open(`${p.base}/audit?resource_id=${integration}`)).text, 'audit').length > 0);
   const { text } = await p.open(`${p.base}/audit?resource_id=${agent}`);
@@ -107,6 +132,14 @@ test('the list of events and the history of an agent name the people who caused 
   const { text } = await p.open(`${p.base}/agents/${agent}/history`);
   assert.match(/<ol class="history">[\s\S]*?<\/ol>/.exec(text)![0], / by (?:<[^>]+>)*Administrator/);
   assert.not.match(text, /a person/);
+});
+
+test('on the audit page, equal sentences in a row are one entry with their number, which leads to all of them', async () => {
+  for (const voice of ['a', 'b', 'c']) await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { voice } });
+  await p.waitForProjections();
+  const { text } = await p.open(`${p.base}/audit`);
+  const [, href] = /<a href="([^"]+)" title="Show the 3 entries">3 ×, since/.exec(text)!;
+  assert.is(idsIn((await p.open(href!.replaceAll('&amp;', '&'))).text, 'audit').length, 4);
 });
 
 afterLastTest(() => p.close());

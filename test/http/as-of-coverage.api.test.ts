@@ -25,6 +25,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listSettledMessages: 'what runners have acknowledged by now',
   listRunners: 'what the message broker says now',
   listAuditKeys: 'the keys of the platform',
+  readAuditFacets: 'counts of the entries of the audit log, which never change',
   listAuditHeads: 'heads are signed once and never change',
   getAuditProof: 'the proof of an event never changes',
   listEvents: 'the events up to a position never change',

@@ -454,74 +454,6 @@ from
       51
   ) as "page";
 
--- auditPage: first page
-select
-  string_agg("page"."doc", $1) filter (
-    where
-      octet_length("page"."doc") <= 164482
-  ) as "body",
-  cast(count(*) as integer) as "found",
-  cast(
-    count(*) filter (
-      where
-        octet_length("page"."doc") <= 164482
-    ) as integer
-  ) as "held",
-  (array_agg("page"."value")) [50] as "value",
-  (array_agg("page"."id")) [50] as "id"
-from
-  (
-    select
-      "entry"."doc" as "doc",
-      "entry"."created_at" as "value",
-      "entry"."place" as "id"
-    from
-      "audit"."audit_logs" as "entry"
-    where
-      "entry"."tenant_id" = $2
-    order by
-      "entry"."created_at" desc,
-      "entry"."place" desc
-    limit
-      51
-  ) as "page";
-
--- auditPage: by every other filter
-select
-  string_agg("page"."doc", $1) filter (
-    where
-      octet_length("page"."doc") <= 164482
-  ) as "body",
-  cast(count(*) as integer) as "found",
-  cast(
-    count(*) filter (
-      where
-        octet_length("page"."doc") <= 164482
-    ) as integer
-  ) as "held",
-  (array_agg("page"."value")) [50] as "value",
-  (array_agg("page"."id")) [50] as "id"
-from
-  (
-    select
-      "entry"."doc" as "doc",
-      "entry"."created_at" as "value",
-      "entry"."place" as "id"
-    from
-      "audit"."audit_logs" as "entry"
-    where
-      "entry"."tenant_id" = $2
-      and "entry"."actor_id" = $3
-      and "entry"."resource_type" = $4
-      and "entry"."resource_id" = $5
-      and "entry"."agent_id" = $6
-    order by
-      "entry"."created_at" desc,
-      "entry"."place" desc
-    limit
-      51
-  ) as "page";
-
 -- auditCount: call
 select
   wanted.at::integer as at,
@@ -664,8 +596,8 @@ from
     from
       "audit"."audit_logs" as "entry"
     where
-      "entry"."tenant_id" = $2
-      and "entry"."place" <= $3
+      "entry"."place" <= $2
+      and "entry"."tenant_id" = $3
     order by
       "entry"."place" asc,
       "entry"."place" asc
@@ -697,8 +629,8 @@ from
     from
       "audit"."audit_logs" as "entry"
     where
-      "entry"."tenant_id" = $2
-      and "entry"."place" <= $3
+      "entry"."place" <= $2
+      and "entry"."tenant_id" = $3
       and "entry"."action" = $4
       and "entry"."created_at" >= $5
       and "entry"."created_at" < $6
@@ -2550,6 +2482,157 @@ order by
   "identity"."due_at"
 limit
   100;
+
+-- auditPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: about a delivery
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and (
+        "entry"."resource_id" = $3
+        or entry.id = any (
+          array(
+            select
+              event_id
+            from
+              audit.event_subjects
+            where
+              tenant_id = $4
+              and subject_id = $5
+          )
+        )
+        or "entry"."actor_id" = $6
+        or "entry"."id" = any ($7)
+      )
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- hiddenCount: but people
+select
+  cast(count(*) as integer) as "count"
+from
+  (
+    select
+      "entry"."id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $1
+      and "entry"."user_id" is null
+    limit
+      5000
+  ) as "hidden";
+
+-- hiddenCount: but the platform
+select
+  cast(count(*) as integer) as "count"
+from
+  (
+    select
+      "entry"."id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $1
+      and "entry"."created_at" < $2
+      and (
+        "entry"."user_id" is not null
+        or "entry"."by_runner" = $3
+      )
+    limit
+      5000
+  ) as "hidden";
+
+-- auditFacets: call
+select
+  "newest"."action",
+  "newest"."actor_id",
+  max("newest"."place") as "place",
+  cast(count(*) as integer) as "count"
+from
+  (
+    select
+      "entry"."action",
+      "entry"."actor_id",
+      "entry"."place"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $1
+    order by
+      "entry"."created_at" desc
+    limit
+      10000
+  ) as "newest"
+group by
+  "newest"."action",
+  "newest"."actor_id";
+
+-- auditFacets: call
+select
+  "entry"."actor_id",
+  "entry"."doc"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" = any ($2);
 
 -- headPage: first page
 select

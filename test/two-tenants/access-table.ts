@@ -83,6 +83,7 @@ DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:se
 GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
 GET    /tenant/{tenant_id}/changes                                      tenant:read but guests
+GET    /tenant/{tenant_id}/audit-logs/facets                            tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/heads                             tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/keys                              tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/proof                             tenant:audit:read

@@ -85,7 +85,11 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   {
     name: "audit: an export contains every tenant's entries",
     edits: [
-      ['projections/audit/audit-log.queries.ts', ".where('entry.tenant_id', '=', tenant_id).where('entry.place'", ".where('entry.place'"],
+      [
+        'projections/audit/audit-log.queries.ts',
+        "ofTenant(db.selectFrom('audit.audit_logs as entry').where('entry.place', '<=', until), filter)",
+        "filtered(db.selectFrom('audit.audit_logs as entry').where('entry.place', '<=', until), filter)",
+      ],
     ],
   },
   mutant(

@@ -42,7 +42,7 @@ type ItemPage = {
   readonly path: (item: Item) => string;
 };
 
-const historyOf = ({ id }: Item): string => `/audit?resource_id=${id}`;
+const historyOf = ({ id }: Item): string => `/audit?about=${id}`;
 
 /** For each type of item, the pages about it. The first page that the visitor may open is offered. */
 const ITEM_PAGES: Readonly<Record<Item['type'], readonly ItemPage[]>> = {

@@ -13,6 +13,7 @@ import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { exact } from '../parts/time.ts';
 import { tenantPath, type Visit } from '../visit.ts';
+import { sentencePaths } from './audit.ts';
 import { actionsFor } from './members.ts';
 
 const { a, aside, div, li, ol, p, span, strong, ul } = tags;
@@ -89,6 +90,7 @@ export const memberPage = page({
   view: ({ member, members, history }, visit) => {
     if (!member.ok) return [heading('Member', null), problemPanel(member.problem)];
     const { value } = member;
+    const pathTo = sentencePaths(visit, new Set(members.ok ? members.value.map(({ user_id }) => user_id) : []));
     const owners = members.ok ? members.value.filter(({ role }) => role === 'OWNER').length : 0;
     return [
       div(
@@ -106,7 +108,7 @@ export const memberPage = page({
             card(
               'What happened to them',
               panel(history, (entries) =>
-                ol({ class: 'history' }, ...entries.map((entry) => auditEntry(entry, { isOpen: false, more: [] }))),
+                ol({ class: 'history' }, ...entries.map((entry) => auditEntry(entry, { isOpen: false, more: [], pathTo }))),
               ),
               div({ class: 'actions below' }, auditLink(visit, 'about', 'All of it'), auditLink(visit, 'user_id', 'What they did')),
             ),

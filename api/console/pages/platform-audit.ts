@@ -1,5 +1,6 @@
 import { page } from '../page.ts';
-import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry, entryFacts, entryMeta } from '../parts/audit-entry.ts';
+import { auditEntry, entryFacts, entryMeta } from '../parts/audit-entry.ts';
+import { AUDIT_FILTER_NAMES, AUDIT_FILTERS } from '../parts/audit-filters.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';

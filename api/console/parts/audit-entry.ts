@@ -1,35 +1,23 @@
 import type { auditOperations } from '../../audit/audit-log.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { browserName } from './browser-name.ts';
+import { counted, countText } from './count-text.ts';
 import { facts } from './facts.ts';
-import type { FilterField } from './filter-form.ts';
 import { changeTable } from './history.ts';
 import { icon } from './icon.ts';
 import { jsonTree } from './json-tree.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
-import { ago, exact } from './time.ts';
+import { ago, exact, zoned } from './time.ts';
 
-const { code, details, div, li, span, summary } = tags;
+const { a, code, details, div, li, span, strong, summary, time } = tags;
 
-type Entry = ReplyOf<(typeof auditOperations)['listAuditLogs']>[number];
-
-/** The filters of a page that lists audit entries. */
-export const AUDIT_FILTERS: readonly FilterField[] = [
-  { name: 'action', label: 'Action', placeholder: 'agent.updated or agent.*' },
-  { name: 'actor', label: 'Actor', placeholder: 'user, agent or part of the platform' },
-  { name: 'resource_type', label: 'Kind of resource', placeholder: 'agent' },
-  { name: 'resource_id', label: 'Resource', placeholder: 'its id' },
-  { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
-  { name: 'key_id', label: 'API key', placeholder: 'its id' },
-  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
-  { name: 'to', label: 'Until', placeholder: '2 hours ago' },
-];
-/** The query parameters that these filters set. */
-export const AUDIT_FILTER_NAMES = [...AUDIT_FILTERS.map(({ name }) => name), 'user_id'];
+export type AuditEntry = ReplyOf<(typeof auditOperations)['listAuditLogs']>[number];
 
 /** Renders the facts about an entry that its sentence does not contain. */
-export const entryFacts = ({ id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position, request_id }: Entry) =>
-  facts({
+export const entryFacts = (entry: AuditEntry) => {
+  const { id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position, request_id } = entry;
+  return facts({
     Event: shortId(id, 'the event id'),
     Action: code(null, action),
     Resource: resource_id ? span(null, `${resource_type} `, shortId(resource_id)) : resource_type,
@@ -41,24 +29,55 @@ export const entryFacts = ({ id, action, actor, resource_type, resource_id, ip, 
     At: exact(created_at),
     Position: code(null, position),
   });
+};
 
 /** Renders the metadata of an entry; null if it has none. */
-export const entryMeta = ({ meta }: Entry): Child => (Object.keys(meta).length > 0 ? jsonTree(meta) : null);
+export const entryMeta = ({ meta }: AuditEntry): Child => (Object.keys(meta).length > 0 ? jsonTree(meta) : null);
 
-type Shown = { readonly isOpen: boolean; readonly more: readonly Child[] };
+/** Returns the path to what a part of a sentence names; null if there is none. */
+export type PathTo = (named: { readonly type: string; readonly id: string }) => string | null;
+
+type Shown = {
+  readonly isOpen: boolean;
+  readonly more: readonly Child[];
+  readonly pathTo?: PathTo;
+  /** Whether the day stands above the entries. Otherwise, each says how long ago it was. */
+  readonly hasDay?: boolean;
+  /** The list of the entries that this one stands for. */
+  readonly runPath?: string;
+};
+
+const sentenceParts = ({ sentence }: AuditEntry, pathTo: PathTo | undefined): readonly Child[] =>
+  sentence.map(({ text, kind, id }) => {
+    if (kind === null) return text;
+    const path = id === null ? null : (pathTo?.({ type: kind, id }) ?? null);
+    return path === null ? strong(null, text) : a({ href: path, class: 'named' }, text);
+  });
+
+const runNote = ({ run }: AuditEntry, path: string | undefined): Child => {
+  if (run === null) return null;
+  const text = [`${countText(run.count)} ×, since `, ago(run.first_at)];
+  const title = `Show the ${counted(run.count, 'entry')}`;
+  return span({ class: 'quiet' }, ', ', path === undefined ? text : a({ href: path, title }, text));
+};
+
+const sourceText = ({ ip, user_agent }: AuditEntry): string =>
+  [ip, browserName(user_agent) ?? user_agent?.split(/[/ ]/)[0]].filter((one) => one).join(', ');
+
+const ICONS = { user: 'user', agent: 'bot', system: 'cpu' } as const;
 
 /** Renders an entry of an audit log as a sentence. When it is opened, it shows the changes and `more`. */
-export const auditEntry = (entry: Entry, { isOpen, more }: Shown) =>
+export const auditEntry = (entry: AuditEntry, { isOpen, more, pathTo, hasDay = false, runPath }: Shown) =>
   li(
-    { 'data-kind': 'audit', 'data-id': entry.id, 'data-position': entry.position, id: `e-${entry.id}` },
-    span({ class: 'dot' }, icon(entry.actor.kind === 'user' ? 'user' : entry.actor.kind === 'agent' ? 'bot' : 'cpu')),
-    details(
-      { open: isOpen },
-      summary(
-        { class: 'row-link' },
-        span({ class: 'sentence' }, entry.summary),
-        span({ class: 'quiet' }, entry.ip ? ` from ${entry.ip}, ` : ' ', ago(entry.created_at)),
-      ),
-      div({ class: 'entry-more' }, changeTable(entry), ...more),
+    { 'data-kind': 'audit', 'data-id': entry.id, 'data-position': entry.position, id: `e-${entry.id}`, class: 'audit-entry' },
+    span({ class: 'dot' }, icon(ICONS[entry.actor.kind])),
+    div(
+      { class: 'audit-line' },
+      hasDay
+        ? time({ datetime: entry.created_at, title: zoned(entry.created_at), class: 'quiet' } as never, zoned(entry.created_at, 'hour'))
+        : null,
+      div({ class: 'sentence' }, ...sentenceParts(entry, pathTo), runNote(entry, runPath)),
+      div({ class: 'quiet audit-from' }, hasDay ? sourceText(entry) : [sourceText(entry), ' ', ago(entry.created_at)]),
     ),
+    details({ open: isOpen }, summary({ class: 'quiet' }, 'Details'), div({ class: 'entry-more' }, changeTable(entry), ...more)),
   );

@@ -36,6 +36,7 @@ const FORMATS: Readonly<Record<string, (at: string, zone: string) => string>> = 
   full: absoluteTime,
   minute: minuteText,
   clock: (at, zone) => shortTime(localTimeOf(at, zone).time),
+  hour: (at, zone) => localTimeOf(at, zone).time.slice(0, 5),
   // A time as it is typed into a field: RFC 3339, with the offset of the zone.
   field: (at, zone) => {
     if (zone === 'UTC') return at;
@@ -50,8 +51,9 @@ export const formatIn =
   (format: string, at: string): string =>
     FORMATS[format]!(at, zone);
 
-/** Renders a time in the visitor's zone: `full` as `absoluteTime` does, `minute` without seconds, `clock` without date. */
-export const zoned = (at: string, format: 'full' | 'minute' | 'clock' = 'full'): TimeText => timeText(format, at);
+/** Renders a time in the visitor's zone: `full` as `absoluteTime` does, `minute` without seconds, `clock` without date,
+ * `hour` also without seconds. */
+export const zoned = (at: string, format: 'full' | 'minute' | 'clock' | 'hour' = 'full'): TimeText => timeText(format, at);
 
 /** Returns the value of a field for a time. If the text is a time, it is shown in the visitor's zone. */
 export const fieldTime = (text: string): string | TimeText =>

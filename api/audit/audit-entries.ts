@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { Instant } from '../../domain/fields.ts';
+import { AuditLogRead } from '../../projections/audit/audit-log.ts';
+import { type Described, sentenceOf } from '../../projections/audit/audit-sentence.ts';
+
+const SentencePart = z.object({
+  text: z.string().meta({ description: 'A text of the sentence', examples: ['Ada'] }),
+  kind: z
+    .string()
+    .nullable()
+    .meta({ description: 'The kind of what the text names; null if it names nothing', examples: ['user'] }),
+  id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The id of what the text names', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+});
+
+const Run = z.object({
+  count: z.int().meta({ description: 'How many entries it stands for', examples: [41] }),
+  first_at: Instant.meta({ description: 'When the first of them happened', examples: ['2026-11-26T20:12:00.000Z'] }),
+});
+
+/** An entry of the list of a tenant: its sentence, and the entries before it that it stands for. */
+export const AuditListEntry = AuditLogRead.extend({
+  sentence: z.array(SentencePart).meta({
+    description: 'What happened, in parts with references and without ids',
+    examples: [
+      [
+        { text: 'Ada', kind: 'user', id: 'c1u33xtplpft75v2seh60kvj5' },
+        { text: ' signed in', kind: null, id: null },
+      ],
+    ],
+  }),
+  run: Run.nullable().meta({
+    description:
+      'With `collapse`: the entries of the same kind in a row that this one, the newest, stands for; null if it stands for itself',
+    examples: [null],
+  }),
+}).meta({ id: 'AuditListEntry' });
+
+type Stored = Described & { readonly id: string; readonly created_at: string };
+type Listed = Stored & { sentence: unknown; run: { count: number; first_at: string } | null };
+
+/** What entries of one run have in common: the same actor did the same to the same resource. */
+const kindOf = ({ action, actor, resource_id, resource_type, sentence }: Listed): string =>
+  JSON.stringify([action, actor, resource_type === 'member' || resource_type === 'agent' ? resource_id : null, sentence]);
+
+const collapsed = (entries: readonly Listed[]): Listed[] => {
+  const result: Listed[] = [];
+  for (const entry of entries) {
+    const last = result.at(-1);
+    if (!last || kindOf(last) !== kindOf(entry)) result.push(entry);
+    else last.run = { count: (last.run?.count ?? 1) + 1, first_at: entry.created_at };
+  }
+  return result;
+};
+
+/** Returns the entries of a page with their sentences; with `collapse`, one for each run of equal sentences. */
+export const listEntries = (body: string, collapse: boolean): { readonly body: string; readonly entries: readonly Stored[] } => {
+  const stored = JSON.parse(body) as Stored[];
+  const entries = stored.map((entry): Listed => ({ ...entry, sentence: sentenceOf(entry), run: null }));
+  return { body: JSON.stringify(collapse ? collapsed(entries) : entries), entries: stored };
+};

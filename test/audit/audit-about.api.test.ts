@@ -1,0 +1,115 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { createAgent, createCronJob, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+type Entry = {
+  readonly id: string;
+  readonly action: string;
+  readonly actor: { readonly kind: string };
+  readonly resource_id: string;
+  readonly sentence: readonly { readonly text: string; readonly kind: string | null; readonly id: string | null }[];
+  readonly run: { readonly count: number; readonly first_at: string } | null;
+  readonly subjects: readonly { readonly kind: string; readonly id: string; readonly name: string | null }[];
+};
+
+const p = await startConsole();
+const [first, second, third] = await Promise.all(
+  ['first', 'second', 'third'].map((name) => addMember(p, 'MEMBER', p.tenant_id, `${name}@example.com`)),
+);
+const agent = await createAgent(p, 'Desk');
+const send = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const answer = await p.send(method, `${p.tenant}${path}`, body === undefined ? {} : { body });
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+  return answer.body;
+};
+const read = async (query: string) => {
+  await p.waitForProjections();
+  const answer = await p.send('GET', `${p.tenant}/audit-logs?limit=200&${query}`);
+  assert.is(answer.status, 200, answer.text);
+  return { entries: answer.body as Entry[], hidden: answer.headers.get('hidden-count') };
+};
+const actions = async (query: string): Promise<string[]> => (await read(query)).entries.map(({ action }) => action);
+const textOf = ({ sentence }: Entry): string => sentence.map(({ text }) => text).join('');
+
+test('about a person finds roles that they lost, and a transfer for each earlier owner', async () => {
+  for (const { user_id } of [first!, second!]) await send('PUT', `/agents/${agent}/roles/${user_id}`, { role: 'OWNER' });
+  await send('POST', `/agents/${agent}/transfer-ownership`, { new_owner_id: third!.user_id });
+  for (const { user_id } of [first!, second!, third!])
+    assert.ok((await actions(`about=${user_id}`)).includes('agent.ownership_transferred'), user_id);
+});
+
+test('about an agent finds the copies that were made of it, and nothing of other agents', async () => {
+  const other = await createAgent(p, 'Other');
+  const copied = await p.send('POST', `/agents/${agent}/clone`, { body: { name: 'Copy' } });
+  assert.is(copied.status, 201, copied.text);
+  const found = await actions(`about=${agent}`);
+  assert.equal([found.includes('agent.cloned'), found.includes('agent.created')], [true, true]);
+  assert.not.ok((await read(`about=${agent}`)).entries.some(({ resource_id }) => resource_id === other));
+  assert.equal(await actions(`about=${other}`), ['agent.created']);
+});
+
+test('about a job finds its runs, about a delivery and an integration the deliveries, and about a key its use', async () => {
+  const job = await createCronJob(p, agent);
+  await send('POST', `/agents/${agent}/cron-jobs/${job}/run-now`);
+  assert.ok((await actions(`about=${job}`)).includes('cron.run_requested'));
+  const integration = await createIntegration(p, agent);
+  await deliver(p, integration, 'push', { zen: 'Design for failure.' });
+  const delivery = await findDelivery(p, 'accepted');
+  await send('POST', `/agents/${agent}/sessions`, { title: 'Review', delivery_id: delivery });
+  assert.equal((await actions(`about=${delivery}`)).sort(), ['session.started', 'webhook.accepted']);
+  assert.equal((await actions(`about=${integration}`)).sort(), ['integration.connected', 'webhook.accepted']);
+  assert.equal(await actions(`about=${first!.key_id}`), ['api_key.created']);
+  assert.ok((await actions(`about=${first!.user_id}`)).includes('api_key.created'));
+});
+
+test('by says who did it, category what about; the number of entries that by hides is exact', async () => {
+  const all = (await read('')).entries;
+  for (const [by, kind] of [
+    ['people', 'user'],
+    ['runners', 'agent'],
+    ['platform', 'system'],
+  ] as const) {
+    const { entries, hidden } = await read(`by=${by}`);
+    const expected = all.filter(({ actor }) => actor.kind === kind);
+    assert.equal(entries, expected, by);
+    assert.is(Number(hidden), expected.length === 0 ? all.length : all.length - expected.length, by);
+  }
+  const access = await actions('category=access');
+  assert.ok(access.includes('agent.role_assigned') && !access.includes('agent.created'));
+  assert.is((await read('category=access')).hidden, null);
+});
+
+test('collapse makes one entry of a row of equal sentences, with their number and the time of the first', async () => {
+  for (const is_active of [false, true]) await send('PATCH', `/agents/${agent}`, { is_active });
+  for (const voice of ['a', 'b', 'c']) await send('PATCH', `/agents/${agent}`, { voice });
+  const single = (await read(`action=agent.updated&resource_id=${agent}`)).entries;
+  const [run, ...others] = (await read(`action=agent.updated&resource_id=${agent}&collapse=true`)).entries;
+  assert.equal([single.length, run!.id, run!.run!.count, others], [3, single[0]!.id, 3, []]);
+  assert.match(textOf(run!), /changed voice of the agent Desk$/);
+  assert.ok(single.every((entry) => entry.run === null));
+});
+
+test('the facets count the actions with their words and categories, and the actors with their names', async () => {
+  await p.waitForProjections();
+  const facets = (await send('GET', '/audit-logs/facets')) as {
+    actions: { action: string; words: string; category: string | null; count: number }[];
+    actors: { kind: string; name: string | null; count: number }[];
+    counted: number;
+  };
+  const all = (await read('')).entries;
+  const assigned = facets.actions.find(({ action }) => action === 'agent.role_assigned');
+  const count = all.filter(({ action }) => action === 'agent.role_assigned').length;
+  assert.equal(assigned, { action: 'agent.role_assigned', words: 'gave a person a role on an agent', category: 'access', count });
+  assert.is(facets.counted, all.length);
+  assert.is(
+    facets.actors.reduce((sum, actor) => sum + actor.count, 0),
+    all.length,
+  );
+  assert.ok(facets.actors.some(({ kind, name }) => kind === 'user' && name !== null));
+});
+
+afterLastTest(() => p.close());
+
+test.run();
