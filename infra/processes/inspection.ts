@@ -6,6 +6,7 @@ import { makeDirectory, replaceFile } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { startProjections } from '../projector/projector.ts';
+import { RELAY_REACTOR } from '../projector/reactor-status.ts';
 
 const markerIn = (annalsData: string): string => join(annalsData, 'inspection.json');
 
@@ -25,7 +26,9 @@ export const markForInspection = (annalsData: string, imported: object): void =>
 export const workForInspection = async (config: Config): Promise<{ readonly close: () => Promise<void> }> => {
   const logger = createLogger(config, 'work');
   const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });
-  const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: () => [] });
+  // Nothing is published, so no delivery waits for a relay.
+  const reactors = () => [{ name: RELAY_REACTOR, works: true, reason: null }];
+  const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors });
   logger.info('working for inspection: only projections run');
   return {
     close: async () => {

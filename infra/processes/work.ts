@@ -53,11 +53,12 @@ const STOPPED_STREAM_REMEDY =
 const REPORT_INTERVAL_MS = 1_000;
 const WATCH_TIMEOUT_MS = 5_000;
 
-const relayStatus = (relay: RelayProcess): ReactorStatus => {
-  const { state, last_error, is_stream_stopped } = relay.status();
-  const works = state !== 'waiting';
+const relayStatus = (relay: RelayProcess | undefined): ReactorStatus => {
+  const status = relay?.status();
+  const works = status?.state === 'relaying' || status?.state === 'closed';
   if (works) return { name: RELAY_REACTOR, works, reason: null };
-  return { name: RELAY_REACTOR, works, reason: last_error, remedy: is_stream_stopped ? STOPPED_STREAM_REMEDY : null };
+  const remedy = status?.is_stream_stopped ? STOPPED_STREAM_REMEDY : null;
+  return { name: RELAY_REACTOR, works, reason: status?.last_error ?? 'it is starting', remedy };
 };
 
 const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
@@ -144,7 +145,7 @@ export const work = async (config: Config): Promise<Closable> => {
   if (runnersShareAccount(config)) logger.warn(SHARED_ACCOUNT);
   let ofBroker: BrokerReactors | undefined;
   let streamReports: NodeJS.Timeout | undefined;
-  const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
+  const reactorStatuses = () => [relayStatus(ofBroker?.relay), ...(ofBroker ? [recorderStatus(ofBroker.recorder)] : [])];
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
   const vault = createLazyVault(log, config.masterKeyFile);
   const sessions = openReactorSessions(config.databaseUrl!, logger);

@@ -134,10 +134,8 @@ const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   // If this process has just started, the workers may still be starting, too. So a worker does not count as silent for
   // longer than this process has been running.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
-  return [
-    ...((await isWorkerMissing(pool, silentSeconds)) ? ['worker'] : []),
-    ...waiting.map(({ name, remedy }) => (remedy ? `${name} (${remedy})` : name)),
-  ];
+  if (await isWorkerMissing(pool, silentSeconds)) return ['worker'];
+  return waiting.map(({ name, remedy }) => (remedy ? `${name} (${remedy})` : name));
 };
 
 const UNDEFINED_TABLE_OR_COLUMN = ['42P01', '42703', '3F000'];

@@ -10,7 +10,7 @@ import { openErasedTenants } from './erased-tenants.ts';
 import { openEventProcessors } from './event-processors.ts';
 import { handleRequests, isRebuilding } from './maintenance.ts';
 import { REQUEST_CHANNEL } from './maintenance-requests.ts';
-import { publishReactors, type ReactorStatus } from './reactor-status.ts';
+import { publishReactors, type ReactorStatus, withdrawReactors } from './reactor-status.ts';
 import { openRowBudget } from './row-cache.ts';
 import { type Projector, type RunningProjection, standbyProjection, writerNamesOf } from './running-projection.ts';
 import { createSystemTables, hasTrigrams } from './schema.ts';
@@ -58,6 +58,8 @@ type State = Projector & {
   readonly reactors: () => readonly ReactorStatus[];
   /** The name that identifies this process in the published statuses. */
   readonly processName: string;
+  /** Which of the reactors worked when their statuses were last published. */
+  publishedWorking: string;
   /** The connection that has created the system tables and listens for requests; null as long as there is none. */
   preparedConnection: pg.Client | null;
   hasLostLocks: boolean;
@@ -93,13 +95,19 @@ const releaseAll = async ({ locks, processors, projections }: State): Promise<vo
   for (const running of projections) Object.assign(running, { state: 'standby', error: 'the log does not answer this process' });
 };
 
-/** Publishes the statuses. During a rebuild, this happens on every tick, so that operators see the progress. */
+/**
+ * Publishes the statuses. During a rebuild, this happens on every tick, so that operators see the progress, and also
+ * when a reactor has begun or ceased to work.
+ */
 const publish = async (state: State, db: pg.Client): Promise<void> => {
   const anyRebuild = state.projections.some(({ projection }) => isRebuilding(state, projection.name));
-  if (performance.now() - state.publishedAt < REPORT_INTERVAL_MS && !anyRebuild) return;
+  const reactors = state.reactors();
+  const working = reactors.map(({ works }) => works).join();
+  if (performance.now() - state.publishedAt < REPORT_INTERVAL_MS && !anyRebuild && working === state.publishedWorking) return;
   state.publishedAt = performance.now();
+  state.publishedWorking = working;
   await publishStatuses(db, state.processName, statusesOf(state));
-  await publishReactors(db, state.processName, state.reactors());
+  await publishReactors(db, state.processName, reactors);
 };
 
 /**
@@ -167,6 +175,7 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
     hasLostLocks: false,
     probedAt: 0,
     publishedAt: 0,
+    publishedWorking: '',
     logFailingSince: null,
   };
   return state;
@@ -206,6 +215,7 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
       await Promise.all([probing.settled(), maintaining.settled(), publishing.settled()]);
       await processors.stop();
       await locks.close();
+      await withdrawReactors(pool, state.processName).catch(() => {});
       await pool.end();
     },
   };

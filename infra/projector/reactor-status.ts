@@ -30,11 +30,23 @@ export const publishReactors = async (db: ClientBase | Pool, writer: string, rea
   );
 };
 
-/** Returns the reactors that have not worked in any process during the last ten seconds, each with the reason. */
+/** Deletes the statuses of a worker that ends, so that its reactors do not count as working any longer. */
+export const withdrawReactors = async (db: ClientBase | Pool, writer: string): Promise<void> => {
+  await db.query('delete from annals.reactors where writer = $1', [writer]);
+};
+
+/**
+ * Returns the reactors that have not worked in any process during the last ten seconds, each with the reason. Every
+ * worker reports its relay, so the relay is also one of them if no worker has reported it.
+ */
 export const waitingReactors = async (db: Pick<ClientBase, 'query'>): Promise<WaitingReactor[]> => {
   const { rows } = await db.query<WaitingReactor>(
-    `select name, coalesce(min(reason), 'it waits') as reason, min(remedy) as remedy from annals.reactors
-     where seen_at > now() - interval '10 seconds' group by name having not bool_or(works) order by name`,
+    `with recent as (select * from annals.reactors where seen_at > now() - interval '10 seconds')
+     select name, coalesce(min(reason), 'it waits') as reason, min(remedy) as remedy from recent
+     group by name having not bool_or(works)
+     union all
+     select $1::text, 'no worker has reported it', null where not exists (select from recent where name = $1::text) order by name`,
+    [RELAY_REACTOR],
   );
   return rows;
 };

@@ -64,8 +64,10 @@ const run = (task: RelayTask) => {
   // broker cannot be reached.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
-  const { openEvent, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });
+  const { openEvent, prepare, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });
+  const prepared = prepare();
   const starting = broker.whenConnected().then(async (nats) => {
+    await prepared;
     if (nats) relay = await startRelay({ log, nats, logger, publicUrl: task.publicUrl, openEvent });
   });
 

@@ -12,7 +12,8 @@ import { publishEvents, type RelayParts } from './publish-events.ts';
 import { expiryCheck, resumePosition } from './resume-position.ts';
 
 /**
- * `state` is `relaying` while the relay follows the log. It is `waiting` after a service was unavailable or another
+ * `state` is `relaying` while the relay follows the log: from the first message that it publishes, or when it has read
+ * the log to its end. Until then, a new event would have to wait. It is `waiting` after a service was unavailable or another
  * relay has published first, until the next attempt.
  */
 export type RelayStatus = {
@@ -64,6 +65,7 @@ type RunningRelay = RelayParts & {
 
 const recordPublished = (relay: RunningRelay, batch: readonly OutgoingMessage[]): void => {
   relay.published += batch.length;
+  relay.state = 'relaying';
   relay.position = batch.at(-1)!.token;
   relay.retry.reset();
   relay.hasWarned = false;
@@ -120,9 +122,11 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
     from,
     filter: { eventTypes: relayedEventTypes },
     event: (event) => (isExpired(event) ? undefined : publish(event)),
+    caughtUp: () => {
+      if (!signal.aborted) relay.state = 'relaying';
+    },
   });
   relay.subscription = subscription;
-  relay.state = 'relaying';
   try {
     const subscriptionFailed = subscription.failure.then((error) => {
       if (error && !signal.aborted) throw error;

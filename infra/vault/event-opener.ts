@@ -10,7 +10,11 @@ import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 type LoadedKeys = { readonly contentKeys: ContentKeys; readonly dataKeys: DataKeyCache };
 
 /** Decrypts events until `close` is called. */
-export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: () => Promise<void> };
+export type EventOpener = Pick<SealedEvents, 'openEvent'> & {
+  /** Loads the keys before the first event needs them. Does nothing if there are none yet, or if they cannot be read. */
+  readonly prepare: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
 
 /**
  * Creates the function that decrypts events, for a process that encrypts nothing. It creates no key. The master key is
@@ -56,5 +60,13 @@ export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFil
   );
   const openEvent: SealedEvents['openEvent'] = (event) =>
     isSessionEvent(event) ? loaded().then(({ dataKeys }) => openSessionEvent(dataKeys, event)) : openBytes(event);
-  return { openEvent, close: async () => changes?.stop() };
+  return {
+    openEvent,
+    prepare: () =>
+      loaded().then(
+        () => {},
+        () => {},
+      ),
+    close: async () => changes?.stop(),
+  };
 };
