@@ -12,12 +12,14 @@ import { takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, Flag, hasFilters, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
+import { ACTIVITY_PROJECTIONS, ACTIVITY_SORTS, AgentIds, agentRanks, isActivitySort } from './agent-activity.ts';
 import { withinAgentLimit } from './agent-limit.ts';
 import { agentDoc } from './agent-settings.ts';
 import { agentVisibility } from './readable-agents.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
+const SORTS = [...AGENT_SORTS, ...ACTIVITY_SORTS];
 const query = listQuery(
   {
     as_of: AsOf,
@@ -26,8 +28,9 @@ const query = listQuery(
     kind: z.enum(Agent.AGENT_KINDS).optional().meta({ description: 'Only agents of this kind' }),
     favorite: Flag.optional().meta({ description: 'Only favorites of the caller, or only other agents' }),
     deleted: Flag.optional().meta({ description: 'Only deleted agents. Default: only agents that are not deleted' }),
+    agent_id: AgentIds.optional().meta({ description: 'Only these agents, separated by commas; at most 200' }),
   },
-  AGENT_SORTS,
+  SORTS,
 );
 
 const FOLD_BATCH = 20;
@@ -75,21 +78,29 @@ export const agentOperations = {
     method: 'get',
     path: AGENTS,
     summary: 'List the agents that the caller may see',
+    details:
+      'Besides their fields, agents are sorted by `activity` (the time of the last delivery), `queue` (unfinished deliveries), `deliveries` and `failed` (of the last 24 hours), and `cost` (of today, UTC). Such numbers can be one second old; those that the caller may not see count as 0.',
     permit: 'tenant:read',
     query,
     reply: z.array(AgentListRead),
     projection: agents.name,
-    run: async (ctx, { q, is_active, kind, favorite, deleted, as_of: _, ...window }) => {
+    otherProjections: ({ sort }) => (isActivitySort(sort?.replace(/^-/, '') ?? '') ? ACTIVITY_PROJECTIONS : []),
+    run: async (ctx, { q, is_active, kind, favorite, deleted, agent_id, as_of: _, ...window }) => {
       const visibility = await agentVisibility(ctx);
       const filter = { q, is_active, kind, favorite, deleted };
       if (ctx.asOf) {
-        if (hasFilters({ ...filter, sort: window.sort }))
+        if (hasFilters({ ...filter, agent_id, sort: window.sort }))
           throw invalid('/query/as_of', 'cannot be combined with filters or sorting', 'not_with_filters');
         return agentsAsOf(ctx, ctx.asOf, visibility, windowOf(window));
       }
-      const favorites = await loadFavorites(ctx);
-      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility, favorites }, windowOf(window, AGENT_SORTS));
-      return visibility.all ? withTotalCount(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
+      const pageWindow = windowOf(window, SORTS);
+      const { column } = pageWindow.sort;
+      if (deleted && isActivitySort(column)) throw invalid('/query/deleted', 'cannot be combined with this sorting', 'not_with_filters');
+      if (agent_id && favorite !== undefined) throw invalid('/query/agent_id', 'cannot be combined with favorite', 'not_with_filters');
+      const [favorites, ranks] = await Promise.all([loadFavorites(ctx), isActivitySort(column) ? agentRanks(ctx, column) : undefined]);
+      const ids = agent_id?.split(',');
+      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility, favorites, ranks, ids }, pageWindow);
+      return visibility.all ? withTotalCount({ ...filter, agent_id }, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
     },
   }),
   getAgent: operation({

@@ -1,5 +1,6 @@
 import type { Area, Needs } from '../area.ts';
 import { agentOperations } from './agent.ts';
+import { agentActivityOperations } from './agent-activity.ts';
 import { agentHistoryOperations } from './agent-history.ts';
 import { agentModelOperations } from './agent-models.ts';
 import { agentSettingsOperations } from './agent-settings.ts';
@@ -12,6 +13,7 @@ export const agentsArea = {
   title: 'Agents',
   operations: ({ codeHost }: Needs<'codeHost'>) => ({
     ...agentOperations,
+    ...agentActivityOperations,
     ...assistantOperations,
     ...cloneAgentOperations,
     ...favoriteAgentOperations,

@@ -2,7 +2,8 @@ import type { AgentPermission } from '../../domain/agents/role-permissions.ts';
 import { AGENT_ROLES, LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { type AgentVisibility, adminOnlyAgents, agentsOpenTo } from '../../projections/agents/agent.queries.ts';
+import { type AgentVisibility, adminOnlyAgents } from '../../projections/agents/agent.queries.ts';
+import { agentsOpenTo } from '../../projections/agents/agent-access.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
 /**
@@ -38,6 +39,10 @@ export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission
   const readable = await Promise.all(candidates.map((agent_id) => ctx.may(permission, agent_id)));
   return candidates.filter((_, n) => readable[n]);
 };
+
+/** Returns the ids of the agents whose deliveries the caller may read; undefined for all agents of the tenant. */
+export const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
+  (await ctx.may('tenant:integrations:read')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
 /**
  * Returns the ids of the agents whose sessions and files the caller may read; undefined if the caller may read those of

@@ -1,30 +1,14 @@
 import type { z } from 'zod';
-import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
-import { agents } from '../../projections/agents/agent.ts';
-import { costs } from '../../projections/billing/cost.ts';
-import { apikeys } from '../../projections/identity/api-key.ts';
-import { runnerCredentials } from '../../projections/runners/runner-credential.ts';
-import { cronJobs } from '../../projections/schedule/cron-job.ts';
-import { sessions } from '../../projections/sessions/session.ts';
 import { namesOf } from '../../projections/tenants/attention.queries.ts';
 import { hasAcknowledged } from '../../projections/tenants/overview-figures.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
-import { integrations } from '../../projections/webhooks/integration.ts';
+import { readableAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { readableAgents } from '../webhooks/delivery-list.ts';
-import { createDeliveryStates, type DeliveryStates } from '../webhooks/delivery-states.ts';
-import { heldOf } from '../webhooks/held-deliveries.ts';
-import { deliveryAttention, type Found } from './attention-deliveries.ts';
-import { settingsAttention } from './attention-settings.ts';
+import { ATTENTION_PROJECTIONS, findAttention, type Runners } from './attention.ts';
+import type { Found } from './attention-deliveries.ts';
 import { readFigures } from './overview-figures.ts';
-import { ATTENTION_KINDS, type Attention, MAX_ATTENTION, Overview, SEVERITIES } from './overview-schema.ts';
-
-/** Sorts by severity, then by kind, then by count: the most important first. */
-const compare = (one: Found, other: Found): number =>
-  SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity) ||
-  ATTENTION_KINDS.indexOf(one.kind) - ATTENTION_KINDS.indexOf(other.kind) ||
-  other.count - one.count;
+import { type Attention, MAX_ATTENTION, Overview } from './overview-schema.ts';
 
 /** Adds the names of agents to those that have no name yet. */
 const withNames = async ({ reads, tenant }: Ctx, found: readonly Found[]): Promise<Attention[]> => {
@@ -33,23 +17,19 @@ const withNames = async ({ reads, tenant }: Ctx, found: readonly Found[]): Promi
   return found.map((one) => ({ ...one, subject: { name: names.get(one.agent_id ?? '') ?? 'An agent', ...one.subject } }));
 };
 
-const readOverview = async (ctx: Ctx, broker: RunnerBroker, states: DeliveryStates): Promise<z.output<typeof Overview>> => {
+const readOverview = async (ctx: Ctx, runners: Runners): Promise<z.output<typeof Overview>> => {
   const [agent_ids, mayReadCosts] = await Promise.all([readableAgents(ctx), ctx.may('tenant:billing:read')]);
-  const of = { tenant_id: ctx.tenant, agent_ids };
   const { figures, open } = await readFigures(ctx, { agent_ids, mayReadCosts });
-  const held = open.length === 0 ? [] : await heldOf(ctx, of, states);
-  const [ofDeliveries, ofSettings, is_started] = await Promise.all([
-    deliveryAttention(ctx, { broker, agent_ids, open, held }),
-    settingsAttention(ctx, held),
-    agent_ids?.length === 0 ? false : hasAcknowledged(ctx.reads, of),
+  const [all, is_started] = await Promise.all([
+    findAttention(ctx, runners, { agent_ids, open }),
+    agent_ids?.length === 0 ? false : hasAcknowledged(ctx.reads, { tenant_id: ctx.tenant, agent_ids }),
   ]);
-  const all = [...ofDeliveries, ...ofSettings].toSorted(compare);
   const attention = await withNames(ctx, all.slice(0, MAX_ATTENTION));
   return { at: ctx.at(), figures, attention, attention_count: all.length, is_started };
 };
 
-/** Creates the operation that sums up a tenant. `broker` knows which runners are connected. */
-export const overviewOperationOf = (broker: RunnerBroker, states = createDeliveryStates(broker)) => ({
+/** Creates the operation that sums up a tenant. */
+export const overviewOperationOf = (runners: Runners) => ({
   readOverview: operation({
     method: 'get',
     path: '/tenant/:tenant_id/overview',
@@ -61,8 +41,8 @@ export const overviewOperationOf = (broker: RunnerBroker, states = createDeliver
       'Requires the permission `tenant:read`. Counts the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all. Costs require `tenant:billing:read`, and what is about integrations, API keys, cron jobs and approvals the permission to list them.',
     reply: Overview,
     projection: deliveries.name,
-    otherProjections: [agents, integrations, cronJobs, apikeys, costs, runnerCredentials, sessions].map(({ name }) => name),
+    otherProjections: ATTENTION_PROJECTIONS,
     noETag: true,
-    run: async (ctx) => ({ doc: JSON.stringify(Overview.parse(await readOverview(ctx, broker, states))), revision: null }),
+    run: async (ctx) => ({ doc: JSON.stringify(Overview.parse(await readOverview(ctx, runners))), revision: null }),
   }),
 });

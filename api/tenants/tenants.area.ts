@@ -1,4 +1,6 @@
 import type { Area, Needs } from '../area.ts';
+import { createDeliveryStates } from '../webhooks/delivery-states.ts';
+import { agentSummaryOperationOf } from './agent-summary.ts';
 import { eraseTenantOperations } from './erase-tenant.ts';
 import { invitationOperations, invitationRoutes } from './invitation.ts';
 import { memberOperations } from './member.ts';
@@ -9,14 +11,18 @@ import { tenantHistoryOperations } from './tenant-history.ts';
 
 export const tenantsArea = {
   title: 'Tenants',
-  operations: ({ erasure, runnerBroker }: Needs<'erasure' | 'runnerBroker'>) => ({
-    ...tenantOperations,
-    ...overviewOperationOf(runnerBroker),
-    ...eraseTenantOperations(erasure),
-    ...tenantHistoryOperations,
-    ...memberOperations,
-    ...memberDetailOperations,
-    ...invitationOperations,
-  }),
+  operations: ({ erasure, runnerBroker }: Needs<'erasure' | 'runnerBroker'>) => {
+    const runners = { broker: runnerBroker, states: createDeliveryStates(runnerBroker) };
+    return {
+      ...tenantOperations,
+      ...overviewOperationOf(runners),
+      ...agentSummaryOperationOf(runners),
+      ...eraseTenantOperations(erasure),
+      ...tenantHistoryOperations,
+      ...memberOperations,
+      ...memberDetailOperations,
+      ...invitationOperations,
+    };
+  },
   plainRoutes: [invitationRoutes],
 } satisfies Area;

@@ -15,7 +15,7 @@ import type { IntegrationRef } from '../../projections/webhooks/delivery.queries
 import { DeliveryRead, deliveries, MATCHED_SECRETS, OUTCOMES } from '../../projections/webhooks/delivery.ts';
 import { deliveryPage, type ListTexts } from '../../projections/webhooks/delivery-list.queries.ts';
 import { type AgentQueues, STATUSES } from '../../projections/webhooks/delivery-states.ts';
-import { agentsWithPermission } from '../agents/readable-agents.ts';
+import { readableAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { Flag, listQuery, parseSort, TimeRange } from '../http/paging.ts';
@@ -53,10 +53,6 @@ const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>)
     return marking;
   };
 };
-
-/** Returns the ids of the agents whose deliveries the caller may read; undefined for all agents of the tenant. */
-export const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
-  (await ctx.may('tenant:integrations:read')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
 export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 

@@ -6,9 +6,10 @@ import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
 import { deliveryProblems, deliverySummary } from '../../projections/webhooks/delivery-summary.queries.ts';
 import { DeliveryProblem, DeliverySummary, GROUPS } from '../../projections/webhooks/delivery-summary.ts';
+import { readableAgents } from '../agents/readable-agents.ts';
 import { operation } from '../http/operation.ts';
 import { Decimal, TimeRange } from '../http/paging.ts';
-import { readableAgents, TenantFilter } from './delivery-list.ts';
+import { TenantFilter } from './delivery-list.ts';
 import type { DeliveryStates } from './delivery-states.ts';
 
 const MAX_BUCKETS = 120;

@@ -10,8 +10,8 @@ import {
   heldBySpentBudgets,
 } from '../../projections/webhooks/held-groups.queries.ts';
 import { openAgents, openAgentsOfAllTenants } from '../../projections/webhooks/open-deliveries.queries.ts';
+import { readableAgents } from '../agents/readable-agents.ts';
 import { operation } from '../http/operation.ts';
-import { readableAgents } from './delivery-list.ts';
 import type { DeliveryStates, QueueCtx } from './delivery-states.ts';
 import { futureUntil } from './held-words.ts';
 

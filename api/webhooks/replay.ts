@@ -19,10 +19,10 @@ import {
   replayableOfTenantIds,
 } from '../../projections/webhooks/replay-job.queries.ts';
 import { JOB_KINDS, JOB_STATES, Job, JobListItem, RequestedJob, replays } from '../../projections/webhooks/replay-job.ts';
-import { agentsWithPermission, assignableAgents } from '../agents/readable-agents.ts';
+import { agentsWithPermission, assignableAgents, readableAgents } from '../agents/readable-agents.ts';
 import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
 import { listQuery, parseSort } from '../http/paging.ts';
-import { readableAgents, TenantFilter } from './delivery-list.ts';
+import { TenantFilter } from './delivery-list.ts';
 import type { DeliveryStates } from './delivery-states.ts';
 
 const JOBS = '/tenant/:tenant_id/jobs';

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
 import type { Database } from '../database.ts';
@@ -81,6 +81,24 @@ const selectAgents = (db: Kysely<Database>, args: AgentListArgs) => {
 
 const agentList = defineList({ table, doc: 'list_doc' }, selectAgents);
 
+/** The columns of a list that is sorted by a number which no column has, such as the deliveries of a day. */
+const rankedTable = { ...table, columns: { ...table.columns, rank: 'double precision' } } as const;
+
+type RankedArgs = AgentListArgs & { readonly ranked: readonly string[]; readonly ranks: readonly string[] };
+
+/** The agents with their ranks: that of `ranked[n]` is `ranks[n]`, and all others have the rank 0. */
+const rankedAgentList = defineList({ table: rankedTable, doc: 'list_doc' }, (db, { ranked, ranks, ...args }: RankedArgs) =>
+  db.selectFrom(
+    selectAgents(db, args)
+      .leftJoin(
+        sql<{ agent_id: string; rank: number }>`unnest(${ranked}::text[], ${ranks}::float8[])`.as<'given'>(sql`given (agent_id, rank)`),
+        (join) => join.onRef('given.agent_id', '=', 'agent.id'),
+      )
+      .select(['agent.id', 'agent.deleted', 'agent.list_doc', ({ fn, lit }) => fn.coalesce('given.rank', lit(0)).as('rank')])
+      .as('agent'),
+  ),
+);
+
 const deletedAgentList = defineList({ table, doc: 'list_doc', includesDeleted: true }, (db, args: AgentListArgs) =>
   selectAgents(db, args).where('agent.deleted', '=', true),
 );
@@ -113,81 +131,59 @@ const NO_FAVORITES: Favorites = {};
 
 type VisibleAgents = { readonly visibility: AgentVisibility; readonly favorites?: Favorites };
 
+/** Numbers by which agents are sorted, by their ids. An agent without one has 0. */
+export type AgentRanks = ReadonlyMap<string, number>;
+
+/** Returns the arguments of a list for these filters. */
+const listArgs = (
+  tenant_id: string,
+  { visibility, favorites = NO_FAVORITES, q, favorite, ids, ...filter }: AgentFilter & VisibleAgents,
+) => {
+  const { all: _, ...visible } = visibility;
+  const marked = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
+  const among = favorite === undefined ? (ids ? { only: ids } : {}) : favorite ? { only: marked } : { except: marked };
+  const { is_active, kind } = filter;
+  return { tenant_id, ...visible, is_active, kind, ...among, pattern: q === undefined ? q : containsPattern(q) };
+};
+
 /**
- * Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; if absent, no agent is one.
+ * Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; if absent, no agent is one. With
+ * `ranks`, the agents are sorted by these instead of a column; deleted agents have none.
  */
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
-  { visibility, favorites = NO_FAVORITES, q, favorite, ids, deleted, ...filter }: AgentFilter & VisibleAgents,
+  filter: AgentFilter & VisibleAgents & { readonly ranks?: AgentRanks | undefined },
   window: PageWindow,
 ): Promise<Page> => {
-  const { all, ...visible } = visibility;
-  const marked = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
-  const among = favorite === undefined ? (ids ? { only: ids } : {}) : favorite ? { only: marked } : { except: marked };
-  const pattern = q === undefined ? q : containsPattern(q);
-  const page = reads.page(deleted ? deletedAgentList : agentList, { tenant_id, ...visible, ...filter, ...among, pattern }, window);
+  const { favorites = NO_FAVORITES, deleted, ranks } = filter;
+  const args = listArgs(tenant_id, filter);
+  const sort = { ...window.sort, column: 'rank' };
+  const page = ranks
+    ? reads.page(rankedAgentList, { ...args, ranked: [...ranks.keys()], ranks: [...ranks.values()].map(String) }, { ...window, sort })
+    : reads.page(deleted ? deletedAgentList : agentList, args, window);
   return Object.keys(favorites).length === 0 ? page : page.then((found) => withFavorites(found, favorites));
 };
 
+const counted = defineQuery((db, args: AgentListArgs) =>
+  selectAgents(db, args).select(({ fn, cast, eb, and }) => {
+    const isLive = eb('agent.deleted', 'is not', true);
+    const countOf = (condition: typeof isLive) => cast<number>(fn.countAll().filterWhere(condition), 'integer');
+    return [
+      countOf(isLive).as('all'),
+      countOf(and([isLive, eb('agent.is_active', '=', true)])).as('active'),
+      countOf(and([isLive, eb('agent.is_active', '=', false)])).as('paused'),
+      countOf(eb('agent.deleted', '=', true)).as('deleted'),
+    ];
+  }),
+);
+
+/** Counts the agents that a user may see. */
+export const agentCounts = async (reads: Reads, tenant_id: string, filter: Pick<AgentFilter, 'ids'> & VisibleAgents) =>
+  (await reads.rows(counted, listArgs(tenant_id, filter)))[0]!;
+
 export const agentCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, agents.name, agentCounter.table, tenant_id);
-
-const ownedAgents = defineQuery((db, { tenant_id, user_id }: { tenant_id: string; user_id: string }) =>
-  db
-    .selectFrom('agents.agent_access as access')
-    .innerJoin('agents.agents as agent', (join) =>
-      join.onRef('agent.tenant_id', '=', 'access.tenant_id').onRef('agent.id', '=', 'access.agent_id'),
-    )
-    .where('access.tenant_id', '=', tenant_id)
-    .where('access.user_id', '=', user_id)
-    .where('access.role', '=', 'OWNER')
-    .where('agent.deleted', 'is not', true)
-    .select('agent.id')
-    .distinct()
-    .orderBy('agent.id'),
-);
-
-/**
- * Returns the ids of the agents that a user owns. The latest changes may be missing, because the projection may lag
- * behind the log.
- */
-export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> =>
-  (await reads.rows(ownedAgents, { tenant_id, user_id })).map(({ id }) => id);
-
-type AgentAccess = { readonly tenant_id: string; readonly user_id: string; readonly roles: readonly string[]; readonly since: string };
-
-const accessibleAgents = defineQuery((db, { tenant_id, user_id, roles, since }: AgentAccess) =>
-  db
-    .selectFrom('agents.agent_access as access')
-    .where('access.tenant_id', '=', tenant_id)
-    .where('access.user_id', '=', user_id)
-    .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles))))
-    .where('access.given', '>', since)
-    .select('access.agent_id')
-    .distinct(),
-);
-
-/**
- * Returns the ids of the agents on which a user has one of these roles, by a role or a grant, in no particular order.
- * The caller must check each agent: it may be deleted or restricted to admins, and the projection may lag behind the
- * log.
- */
-export const agentsOpenTo = async (reads: Reads, access: AgentAccess): Promise<string[]> =>
-  (await reads.rows(accessibleAgents, access)).map(({ agent_id }) => agent_id);
-
-const agentsOfUser = defineQuery((db, { tenant_id, user_id }: { tenant_id: string; user_id: string }) =>
-  db
-    .selectFrom('agents.agent_access as access')
-    .where('access.tenant_id', '=', tenant_id)
-    .where('access.user_id', '=', user_id)
-    .select('access.agent_id')
-    .distinct(),
-);
-
-/** Returns the ids of the agents on which a user has a role or a grant. The caller must check each, as with `agentsOpenTo`. */
-export const agentsGivenTo = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> =>
-  (await reads.rows(agentsOfUser, { tenant_id, user_id })).map(({ agent_id }) => agent_id);
 
 const chains = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: readonly string[] }) =>
   db

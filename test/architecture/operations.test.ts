@@ -52,6 +52,8 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/events/{event_id}',
   'GET    /tenant/{tenant_id}/history',
   'GET    /tenant/{tenant_id}/jobs',
+  'GET    /tenant/{tenant_id}/agents/activity',
+  'GET    /tenant/{tenant_id}/agents/summary',
   'GET    /tenant/{tenant_id}/overview',
   'GET    /tenant/{tenant_id}/runners',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',

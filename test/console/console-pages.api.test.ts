@@ -226,7 +226,7 @@ test('the links below a list lead to older items, and back to the newest', async
 
 test("the drawer of a page, which lists the page's API calls, shows them as curl commands without a credential", async () => {
   const { text } = await p.open(`${p.base}/agents`);
-  assert.match(text, new RegExp(`curl &#39;http://annals.test/tenant/${p.tenant_id}/agents\\?favorite=false&#39;`));
+  assert.match(text, new RegExp(`curl &#39;http://annals.test/tenant/${p.tenant_id}/agents\\?sort=-activity&#39;`));
   assert.match(text, /Authorization: Bearer \$ANNALS_KEY/);
 });
 

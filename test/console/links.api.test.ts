@@ -32,6 +32,13 @@ const kindOf = (href: string): string => {
   return `${pathname.replaceAll(/c[0-9a-z]{24}|[0-9a-f-]{36}/g, ':id')}?${[...searchParams.keys()].sort()}`;
 };
 
+/**
+ * Lists that have no past link to what exists now, also on a page of the past. The page of something that did not exist
+ * then says so, and leads to the present.
+ */
+const saysNothingWasThere = (path: string, text: string): boolean =>
+  path.includes('as_of=') && /Nothing is here at this time[\s\S]+Show the present/.test(text);
+
 /** Opens the pages that a visitor reaches by links, beginning at the overview. Returns the paths, and their statuses. */
 const walk = async (session: string): Promise<ReadonlyMap<string, number>> => {
   const opened = new Map<string, number>();
@@ -43,7 +50,7 @@ const walk = async (session: string): Promise<ReadonlyMap<string, number>> => {
     if (opened.has(path) || before >= MAX_OF_KIND) continue;
     kinds.set(kind, before + 1);
     const { status, text } = await p.open(path, session);
-    opened.set(path, status);
+    opened.set(path, saysNothingWasThere(path, text) ? 200 : status);
     waiting.push(...linksOf(text));
   }
   return opened;

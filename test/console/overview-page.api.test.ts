@@ -68,7 +68,7 @@ test('the figures are those of the API, each with its bars, its numbers for scre
       ['cost', figures.cost_usd!.value],
     ],
   );
-  assert.match(text, /<caption>Deliveries given up per hour[^<]*<\/caption>[\s\S]*?the last hour<\/th><td>4</);
+  assert.match(text, /aria-label="Deliveries given up per hour;[^>]*>[\s\S]*?the last hour<\/dt><dd>4</);
   const counts = await Promise.all(shown.map(async ([, , , href]) => (await p.open(href!.replaceAll('&amp;', '&'))).status));
   assert.equal(counts, [200, 200, 200, 200]);
 });

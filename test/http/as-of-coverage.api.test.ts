@@ -42,6 +42,8 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   summarizeDeliveries: 'sums over a period',
   listCronOccurrences: 'lists a period, of which a part is predicted',
   listDeliveryProblems: 'sums over a period',
+  listAgentActivity: 'sums over a period',
+  readAgentSummary: 'what needs attention now',
   readOverview: 'what needs attention now, and sums over a period',
   listHeldDeliveries: 'budgets and rules act in the present',
   getJob: 'how far a job is now',

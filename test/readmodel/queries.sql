@@ -382,6 +382,148 @@ from
       51
   ) as "page";
 
+-- agentCounts: all
+select
+  cast(
+    count(*) filter (
+      where
+        "agent"."deleted" is not true
+    ) as integer
+  ) as "all",
+  cast(
+    count(*) filter (
+      where
+        (
+          "agent"."deleted" is not true
+          and "agent"."is_active" = $1
+        )
+    ) as integer
+  ) as "active",
+  cast(
+    count(*) filter (
+      where
+        (
+          "agent"."deleted" is not true
+          and "agent"."is_active" = $2
+        )
+    ) as integer
+  ) as "paused",
+  cast(
+    count(*) filter (
+      where
+        "agent"."deleted" = $3
+    ) as integer
+  ) as "deleted"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $4;
+
+-- agentCounts: visible ones
+select
+  cast(
+    count(*) filter (
+      where
+        "agent"."deleted" is not true
+    ) as integer
+  ) as "all",
+  cast(
+    count(*) filter (
+      where
+        (
+          "agent"."deleted" is not true
+          and "agent"."is_active" = $1
+        )
+    ) as integer
+  ) as "active",
+  cast(
+    count(*) filter (
+      where
+        (
+          "agent"."deleted" is not true
+          and "agent"."is_active" = $2
+        )
+    ) as integer
+  ) as "paused",
+  cast(
+    count(*) filter (
+      where
+        "agent"."deleted" = $3
+    ) as integer
+  ) as "deleted"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $4
+  and "agent"."is_admin_only" = $5
+  and exists (
+    select
+    from
+      "agents"."agent_access" as "access"
+    where
+      "access"."tenant_id" = "agent"."tenant_id"
+      and "access"."agent_id" = "agent"."id"
+      and "access"."user_id" = $6
+      and "access"."role" = any ($7)
+      and "access"."given" > $8
+  )
+  and "agent"."id" = any ($9);
+
+-- receivedByAgent: call
+select
+  "delivery"."agent_id",
+  cast(count(*) as integer) as "deliveries",
+  cast(
+    count(*) filter (
+      where
+        "delivery"."outcome" = $1
+    ) as integer
+  ) as "failed",
+  max("delivery"."received_at") as "last_at"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."received_at" >= $3
+group by
+  "delivery"."agent_id";
+
+-- queueByAgent: call
+select
+  coalesce("delivery"."message_agent_id", "delivery"."agent_id") as "runner_of",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and (
+    "delivery"."unsettled" is not null
+    or "delivery"."held_at" is not null
+  )
+group by
+  "runner_of";
+
+-- hoursByAgent: call
+select
+  "delivery"."agent_id",
+  floor(
+    extract(
+      epoch
+      from
+        delivery.received_at - $1::timestamptz
+    ) / 3600
+  )::integer as "hour",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."agent_id" = any ($3)
+  and "delivery"."received_at" >= $4
+group by
+  "delivery"."agent_id",
+  "hour";
+
 -- modelsOpenToTenant: first page
 select
   string_agg("page"."doc", $1) filter (

@@ -33,6 +33,8 @@ GET    /tenant/{tenant_id}/runners                                      tenant:r
 GET    /tenant/{tenant_id}/cron-occurrences                             tenant:read
 GET    /tenant/{tenant_id}/agents                                       tenant:read
 POST   /tenant/{tenant_id}/agents                                       tenant:agents:create
+GET    /tenant/{tenant_id}/agents/activity                              tenant:read
+GET    /tenant/{tenant_id}/agents/summary                               tenant:read
 GET    /tenant/{tenant_id}/agents/{agent_id}                            agent:read + runner
 PATCH  /tenant/{tenant_id}/agents/{agent_id}                            agent:settings:write
 DELETE /tenant/{tenant_id}/agents/{agent_id}                            agent:delete

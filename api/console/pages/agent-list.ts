@@ -1,128 +1,65 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
-import { actionButton, formLink } from '../action.ts';
+import { formLink } from '../action.ts';
+import { type AgentNumbers, agentTable } from '../agent-table.ts';
 import { askHeld } from '../held-groups.ts';
 import { page } from '../page.ts';
-import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
-import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
-import { heldText } from '../parts/held-text.ts';
 import { icon } from '../parts/icon.ts';
-import { usd } from '../parts/money.ts';
-import { sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { type Child, tags } from '../parts/tags.ts';
-import { ago } from '../parts/time.ts';
+import { tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, p, span } = tags;
 
-type Agent = ReplyOf<Rows['listAgents']>[number];
-type Presence = ReplyOf<Rows['listRunners']>[number];
-type Held = ReplyOf<Rows['listHeldDeliveries']>;
+const FILTERS = ['q', 'is_active', 'kind', 'favorite', 'deleted'] as const;
+const MAX_IDS = 200;
+/** Agents are sorted by their last delivery, unless the visitor chooses another order. */
+const DEFAULT_SORT = '-activity';
 
-const PASSED = ['q', 'is_active', 'kind', 'favorite', 'deleted', 'cursor'] as const;
+type Summary = ReplyOf<Rows['readAgentSummary']>;
 
-const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
-  Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+const passed = ({ query }: Visit, names: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
 
-/**
- * Renders the button that adds an agent to the visitor's favorites or removes it. Everybody who may see the agent may
- * do this.
- */
-const favoriteButton = (visit: Visit, { id, tenant_id, name, is_favorite }: Agent) => {
-  const row = is_favorite ? visit.rows.unfavoriteAgent : visit.rows.favoriteAgent;
-  const label = is_favorite ? `Remove ${name} from the favorites` : `Add ${name} to the favorites`;
-  return actionButton(visit, row, { tenant_id, agent_id: id }, label, {
-    onAgent: () => true,
-    returnTo: visit.url,
-    icon: 'star',
-    isIconOnly: true,
-    look: is_favorite ? 'ghost small marked' : 'ghost small',
-  });
-};
+const areDeleted = ({ query }: Visit): boolean => query.get('deleted') === 'true';
 
-/**
- * What the list shows about an agent in addition to its settings. A field is absent if it was not requested or could
- * not be read.
- */
-type Activity = {
-  readonly presence?: Presence | undefined;
-  readonly deliveries?: number | undefined;
-  readonly cost_usd?: number | undefined;
-  readonly held?: Held | undefined;
-};
+/** The tabs: the count of each, and its filter. */
+const TABS: readonly (readonly [
+  label: string,
+  count: Exclude<keyof Summary, 'attention_ids'>,
+  filter: Readonly<Record<string, string>>,
+])[] = [
+  ['All', 'all', {}],
+  ['Needs attention', 'attention', { attention: 'true' }],
+  ['Active', 'active', { is_active: 'true' }],
+  ['Paused', 'paused', { is_active: 'false' }],
+  ['Deleted', 'deleted', { deleted: 'true' }],
+  ['Favourites', 'favorites', { favorite: 'true' }],
+];
+const NO_TAB = { attention: null, is_active: null, deleted: null, favorite: null, cursor: null } as const;
 
-const runnerOf = ({ presence }: Activity): Child => {
-  if (!presence) return span({ class: 'quiet' }, '—');
-  if (presence.connected_since) return badge('connected');
-  return presence.last_seen_at ? span({ class: 'quiet' }, 'seen ', ago(presence.last_seen_at)) : span({ class: 'quiet' }, 'never');
-};
-
-const heldOf = ({ held = [] }: Activity, href: string): Child => {
-  const [first] = held;
-  if (!first) return null;
-  const count = held.reduce((sum, group) => sum + group.count, 0);
-  return div(null, a({ href, 'data-held': count }, badge('held', `${countText(count)} held`)), div(null, heldText(first)));
-};
-
-const deliveriesOf = ({ deliveries }: Activity, href: string): Child =>
-  deliveries === undefined ? span({ class: 'quiet' }, '—') : a({ href, 'data-deliveries': deliveries }, countText(deliveries));
-
-const costOf = ({ cost_usd }: Activity): Child => (cost_usd === undefined ? span({ class: 'quiet' }, '—') : usd(cost_usd));
-
-const agentTable = (visit: Visit, agents: readonly Agent[], of: (agent_id: string) => Activity): Child => {
-  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
-  const areDeleted = visit.query.get('deleted') === 'true';
-  return dataTable<Agent>(
-    {
-      ...{ title: 'Agents', kind: 'agent', nameTitle: 'Agent', id: ({ id }) => id, name: ({ name }) => name },
-      href: ({ id }) => at(`/agents/${id}`),
-      beside: (agent) => (areDeleted ? null : favoriteButton(visit, agent)),
-      details: ({ id, description, slug }) => [
-        description ?? slug,
-        heldOf(of(id), at(`/deliveries?${new URLSearchParams({ status: 'held', agent_id: id })}`)),
+const tabsOf = (visit: Visit, summary: Answer<Summary> | null) => {
+  const current = TABS.find(([, , filter]) => Object.entries(filter).some(([name, value]) => visit.query.get(name) === value));
+  return filterTabs(
+    'Filter by state',
+    current?.[0] ?? 'All',
+    TABS.map(([label, count, filter]) => ({
+      value: label,
+      // Deleted agents have no activity by which they could be sorted.
+      href: withQuery(visit, { ...NO_TAB, ...filter, ...(filter.deleted ? { sort: null } : {}) }),
+      label: [
+        label,
+        summary?.ok
+          ? span({ class: 'quiet', 'data-count': String(summary.value[count]) } as never, ` ${countText(summary.value[count])}`)
+          : null,
       ],
-      columns: [
-        {
-          ...{ title: 'State', look: 'state' },
-          cell: ({ is_active }) => (areDeleted ? badge('inactive', 'deleted') : badge(is_active ? 'active' : 'inactive')),
-        },
-        {
-          title: 'Runner',
-          cell: ({ id }) => span({ 'data-runner': of(id).presence?.connected_since ? 'connected' : '' } as never, runnerOf(of(id))),
-        },
-        { title: 'Kind', cell: ({ kind }) => kind },
-        { title: 'Deliveries, 24 h', look: 'number', cell: ({ id }) => deliveriesOf(of(id), at(`/deliveries?agent_id=${id}`)) },
-        { title: 'Cost today', look: 'number', cell: ({ id }) => costOf(of(id)) },
-        {
-          ...{ title: 'Acknowledged', look: 'number' },
-          cell: ({ id }) => {
-            const last = of(id).presence?.last_acknowledged_at;
-            return last ? ago(last) : span({ class: 'quiet' }, 'never');
-          },
-        },
-      ],
-    },
-    agents,
+    })),
   );
-};
-
-const activity = (visit: Visit) => {
-  const linkTo = (changes: Record<string, string | null>) =>
-    withQuery(visit, { is_active: null, favorite: null, deleted: null, cursor: null, ...changes });
-  const current = ['favorite', 'deleted'].find((name) => visit.query.get(name) === 'true') ?? visit.query.get('is_active');
-  return filterTabs('Filter by state', current, [
-    { value: null, label: 'All', href: linkTo({}) },
-    { value: 'true', label: badge('active'), href: linkTo({ is_active: 'true' }) },
-    { value: 'false', label: badge('inactive'), href: linkTo({ is_active: 'false' }) },
-    { value: 'favorite', label: span({ class: 'badge calm' }, icon('star'), 'favorites'), href: linkTo({ favorite: 'true' }) },
-    { value: 'deleted', label: span({ class: 'badge calm' }, icon('trash-2'), 'deleted'), href: linkTo({ deleted: 'true' }) },
-  ]);
 };
 
 const createLink = (visit: Visit) =>
@@ -145,37 +82,20 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         createLink(visit),
       );
 
-const MAX_IDS = 200;
-const DAY_MS = 86_400_000;
 const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
-const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
-
-/** Returns the current day (UTC) as the period of a cost query. */
-const today = () => {
-  const start = new Date(new Date().setUTCHours(0, 0, 0, 0));
-  return { start: start.toISOString(), end: new Date(start.getTime() + DAY_MS).toISOString() };
-};
-
 type Lists = {
-  readonly runners: Answer<readonly Presence[]> | null;
-  readonly deliveries: Answer<ReplyOf<Rows['summarizeDeliveries']>> | null;
-  readonly costs: Answer<ReplyOf<Rows['readCostBreakdown']>> | null;
-  readonly held: Answer<Held> | null;
+  readonly activity: Answer<ReplyOf<Rows['listAgentActivity']>> | null;
+  readonly runners: Answer<ReplyOf<Rows['listRunners']>> | null;
+  readonly held: Answer<ReplyOf<Rows['listHeldDeliveries']>> | null;
 };
 
-/** Returns a function that looks up the activity of an agent in the answers. */
-const activities = ({ runners, deliveries, costs, held }: Lists): ((agent_id: string) => Activity) => {
+/** Returns a function that looks up what the list shows of an agent besides its settings. */
+const numbersIn = ({ activity, runners, held }: Lists): ((agent_id: string) => AgentNumbers) => {
   const presences = new Map((runners?.ok ? runners.value : []).map((one) => [one.agent_id, one]));
-  const counts = deliveries?.ok ? new Map(deliveries.value.groups.map(({ key, outcomes }) => [key, sumOf(outcomes)])) : null;
-  const spent = costs?.ok ? new Map(costs.value.groups.map(({ key, cost_usd }) => [key, cost_usd])) : null;
+  const activities = new Map((activity?.ok ? activity.value : []).map((one) => [one.agent_id, one]));
   const groups = Map.groupBy(held?.ok ? held.value : [], ({ agent_id }) => agent_id);
-  return (agent_id) => ({
-    held: groups.get(agent_id),
-    presence: presences.get(agent_id),
-    deliveries: counts ? (counts.get(agent_id) ?? 0) : undefined,
-    cost_usd: spent ? (spent.get(agent_id) ?? 0) : undefined,
-  });
+  return (agent_id) => ({ presence: presences.get(agent_id), activity: activities.get(agent_id), held: groups.get(agent_id) ?? [] });
 };
 
 /** The page with the agents that the visitor may see. */
@@ -186,57 +106,62 @@ export const agentListPage = page({
   categories: ['agent', 'delivery', 'acknowledgement'],
   polls: true,
   asks: (visit) => {
-    const { ask, rows, may } = visit;
+    const { ask, rows, asOf } = visit;
     const tenant = { tenant_id: visit.params.tenant_id! };
-    const { cursor, ...filters } = passedQuery(visit);
-    // A list at a time in the past cannot be filtered. The page says so.
-    const query: Readonly<Record<string, string>> = { ...(visit.asOf ? {} : filters), ...(cursor ? { cursor } : {}) };
-    const list = (fields: object) => ask(rows.listAgents, { ...tenant, ...query, ...fields } as never);
-    const isMixed = !(query.favorite || visit.asOf);
-    const agents = list(isMixed ? { favorite: 'false' } : {});
-    // Favorites come first. They are shown only on the first page of the list.
-    const favorites = isMixed && !query.cursor ? list({ favorite: 'true', limit: '200' }) : NOT_ASKED;
-    const runners = Promise.all([agents, favorites]).then((found) => {
-      const ids = found.flatMap((one) => (one?.ok ? one.value.map(({ id }) => id) : [])).slice(0, MAX_IDS);
-      return ids.length === 0 || visit.asOf
-        ? null
-        : ask(rows.listRunners, { ...tenant, agent_id: ids.join(','), limit: String(MAX_IDS) } as never);
-    });
+    // A list at a time in the past cannot be filtered or sorted. The page says so.
+    const chosen = asOf ? {} : passed(visit, [...FILTERS, 'sort']);
+    const order = asOf || areDeleted(visit) ? {} : { sort: DEFAULT_SORT };
+    const list = (more: object) => ask(rows.listAgents, { ...tenant, ...order, ...chosen, ...passed(visit, ['cursor']), ...more } as never);
+    const summary = asOf === null ? ask(rows.readAgentSummary, tenant) : NOT_ASKED;
+    const inNeed = async () => {
+      const found = await summary;
+      const ids = found?.ok ? found.value.attention_ids : [];
+      if (ids.length > 0) return list({ agent_id: ids.slice(0, MAX_IDS).join(',') });
+      return found && (found.ok ? { ...found, value: [] } : found);
+    };
+    const agents = asOf === null && visit.query.get('attention') === 'true' ? inNeed().then((found) => found ?? list({})) : list({});
+    const isPresent = asOf === null && !areDeleted(visit);
+    const ofAgents = <T>(call: (agent_id: string, limit: number) => Promise<T>): Promise<T | null> =>
+      isPresent
+        ? agents.then((found) =>
+            found.ok && found.value.length > 0 ? call(found.value.map(({ id }) => id).join(','), found.value.length) : null,
+          )
+        : NOT_ASKED;
     return {
       agents,
-      favorites,
-      runners,
+      summary,
+      activity: ofAgents((agent_id) => ask(rows.listAgentActivity, { ...tenant, agent_id })),
+      runners: ofAgents((agent_id, limit) => ask(rows.listRunners, { ...tenant, agent_id, limit: String(limit) } as never)),
       held: askHeld(visit),
-      deliveries: visit.asOf ? NOT_ASKED : ask(rows.summarizeDeliveries, { ...tenant, from: dayAgo(), group_by: 'agent_id' }),
-      costs:
-        may('tenant:billing:read') && !visit.asOf ? ask(rows.readCostBreakdown, { ...tenant, ...today(), group_by: 'agent' }) : NOT_ASKED,
     };
   },
   title: () => 'Agents',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ agents, favorites, runners, held, deliveries, costs }, visit) => {
-    const { cursor, ...filters } = passedQuery(visit);
+  view: ({ agents, summary, ...lists }, visit) => {
+    const filters = passed(visit, FILTERS);
     const { q = '', ...kept } = filters;
+    const isFiltered = Object.keys(filters).length > 0 || visit.query.has('attention');
+    const sort = visit.asOf || areDeleted(visit) ? null : (visit.query.get('sort') ?? DEFAULT_SORT);
     const list = () => {
       if (!agents.ok) return problemPanel(agents.problem);
-      const first = favorites?.ok ? favorites.value : [];
-      const all = [...first, ...agents.value];
-      if (all.length === 0) return nothing(visit, Object.keys(filters).length > 0);
-      const activityOf = activities({ runners, deliveries, costs, held });
-      return agentTable(visit, all, activityOf);
+      return agents.value.length === 0 ? nothing(visit, isFiltered) : agentTable(visit, agents.value, { of: numbersIn(lists), sort });
     };
     return [
       heading('Agents', 'Who gets the deliveries, with which models and which code.', createLink(visit)),
       div(
         { class: 'toolbar' },
-        activity(visit),
-        searchField(visit.path, { name: 'q', value: q, placeholder: 'Search by name or slug' }, kept),
+        visit.asOf ? null : tabsOf(visit, summary),
+        searchField(
+          visit.path,
+          { name: 'q', value: q, placeholder: 'Search by name or slug' },
+          { ...kept, ...passed(visit, ['sort', 'attention']) },
+        ),
       ),
-      visit.asOf && Object.keys(filters).length > 0
+      visit.asOf && isFiltered
         ? p({ class: 'note', 'data-unfiltered': '' } as never, icon('info'), 'A list of the past cannot be filtered: it shows all agents.')
         : null,
       list(),
-      pager(agents, cursor === undefined, (next) => withQuery(visit, { cursor: next })),
+      pager(agents, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next }), { first: 'First page', next: 'Next page' }),
     ];
   },
 });

@@ -2,7 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { counted } from './count-text.ts';
 import { usd } from './money.ts';
-import { element, tags } from './tags.ts';
+import { type Child, element, tags } from './tags.ts';
 import { zoned } from './time.ts';
 
 const { div, span } = tags;
@@ -13,10 +13,10 @@ const HOUR_MS = 3_600_000;
 /** From which share of its limit a budget is nearly used up. */
 const NEAR = 0.8;
 
-/** Renders how much of its hourly budget an agent has used in an hour, and until when it is stopped. */
-export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, limit_usd: limit, refused, refused_sessions }: Hour) => {
-  const used = open_usd + settled_usd + sessions_usd;
-  if (limit === null) return span({ 'data-budget': 'none' } as never, `${usd(used)} this hour, no limit`);
+type Used = { readonly hour: string; readonly used_usd: number; readonly limit_usd: number };
+
+/** Renders how much of an hourly limit is used, and until when the agent is stopped. */
+export const limitBar = ({ hour, used_usd: used, limit_usd: limit }: Used, ...more: Child[]) => {
   const state = used >= limit ? 'stopped' : used >= limit * NEAR ? 'near' : 'ok';
   const text = `${usd(used)} of ${usd(limit)} this hour`;
   const attributes = {
@@ -30,6 +30,14 @@ export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, limit_usd
     { class: 'budget-bar', 'data-budget': state } as never,
     element('meter', { ...attributes, optimum: '0', 'aria-label': `Budget: ${text}` }),
     span(null, text, state === 'stopped' ? [', stopped until ', zoned(new Date(Date.parse(hour) + HOUR_MS).toISOString(), 'clock')] : null),
-    refused + refused_sessions > 0 ? span({ class: 'quiet' }, `${counted(refused + refused_sessions, 'request')} refused`) : null,
+    ...more,
   );
+};
+
+/** Renders how much of its hourly budget an agent has used in an hour, and until when it is stopped. */
+export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, limit_usd, refused, refused_sessions }: Hour) => {
+  const used_usd = open_usd + settled_usd + sessions_usd;
+  if (limit_usd === null) return span({ 'data-budget': 'none' } as never, `${usd(used_usd)} this hour, no limit`);
+  const count = refused + refused_sessions;
+  return limitBar({ hour, used_usd, limit_usd }, count > 0 ? span({ class: 'quiet' }, `${counted(count, 'request')} refused`) : null);
 };

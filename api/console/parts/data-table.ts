@@ -1,7 +1,10 @@
 import { rowMenu } from './row-menu.ts';
 import { type Child, tags } from './tags.ts';
 
-const { a, caption, div, span, strong, table, tbody, td, th, thead, tr } = tags;
+const { a, caption, div, nav, span, strong, table, tbody, td, th, thead, tr } = tags;
+
+/** A link that sorts the list by a column. `order` is that of the shown list; null if it is sorted by another column. */
+export type ColumnSort = { readonly href: string; readonly order: 'ascending' | 'descending' | null };
 
 /** A column of a table after that of the names. */
 export type DataColumn<Row> = {
@@ -9,6 +12,7 @@ export type DataColumn<Row> = {
   readonly cell: (row: Row) => Child;
   /** `number`: aligned to the right in a table. `state`: beside the name, and below it on a phone. */
   readonly look?: 'number' | 'state';
+  readonly sort?: ColumnSort;
 };
 
 export type DataTable<Row> = {
@@ -19,6 +23,7 @@ export type DataTable<Row> = {
   readonly id: (row: Row) => string;
   /** The title of the first column, which has the name of the thing. */
   readonly nameTitle: string;
+  readonly nameSort?: ColumnSort;
   readonly name: (row: Row) => string;
   /** Renders the name, where its text alone is not enough, such as a time in the zone of the visitor. */
   readonly shownName?: (row: Row) => Child;
@@ -61,21 +66,44 @@ const rowOf = <Row>(given: DataTable<Row>, row: Row): Child => {
   );
 };
 
+const headCell = (title: string, sort: ColumnSort | undefined, look: string | undefined): Child =>
+  th(
+    { scope: 'col', class: look === 'number' ? 'number' : null, 'aria-sort': sort?.order ?? null } as never,
+    sort ? a({ href: sort.href, class: 'sort-link' }, title) : title,
+  );
+
+/** Renders the links that sort the list, for widths at which the table has no header. */
+const sortLinks = <Row>({ nameTitle, nameSort, columns }: DataTable<Row>): Child => {
+  const sorts = [{ title: nameTitle, sort: nameSort }, ...columns].flatMap(({ title, sort }) => (sort ? [{ title, sort }] : []));
+  if (sorts.length === 0) return null;
+  return nav(
+    { class: 'sort-links', 'aria-label': 'Sort by' },
+    span({ class: 'quiet' }, 'Sort by'),
+    ...sorts.map(({ title, sort }) => a({ href: sort.href, class: 'sort-link', 'data-order': sort.order } as never, title)),
+  );
+};
+
 /**
  * Renders a table whose rows are links. Where it has less than 880 px, each row has a second line with the other values
  * and their labels; below 600 px, each row is a card. So every width shows the same values.
  */
 export const dataTable = <Row>(given: DataTable<Row>, rows: readonly Row[]): Child => {
-  const { title, nameTitle, columns, menu } = given;
-  const head = columns.map((column) => th({ scope: 'col', class: column.look === 'number' ? 'number' : null } as never, column.title));
+  const { title, nameTitle, nameSort, columns, menu } = given;
+  const head = columns.map((column) => headCell(column.title, column.sort, column.look));
   return div(
     { class: 'table-box' },
+    sortLinks(given),
     table(
       { class: 'list data' },
       caption({ class: 'hidden' }, title),
       thead(
         null,
-        tr(null, th({ scope: 'col' }, nameTitle), ...head, menu ? th({ scope: 'col' }, span({ class: 'hidden' }, 'Actions')) : null),
+        tr(
+          null,
+          headCell(nameTitle, nameSort, undefined),
+          ...head,
+          menu ? th({ scope: 'col' }, span({ class: 'hidden' }, 'Actions')) : null,
+        ),
       ),
       tbody(null, ...rows.map((row) => rowOf(given, row))),
     ),

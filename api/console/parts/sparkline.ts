@@ -1,7 +1,7 @@
 import { countText } from './count-text.ts';
 import { element, tags } from './tags.ts';
 
-const { caption, div, table, tbody, td, th, tr } = tags;
+const { dd, div, dl, dt } = tags;
 
 export type Sparkline = {
   /** What is counted, such as `Deliveries per hour`. */
@@ -28,8 +28,8 @@ const barsOf = (values: readonly number[]): string => {
 const hourText = (ago: number): string => (ago === 0 ? 'the last hour' : `${ago} h before`);
 
 /**
- * Renders numbers of the last hours as small bars. For screen readers, it adds a table of the hours with a number above
- * zero.
+ * Renders numbers of the last hours as small bars. For screen readers, it adds a list of the hours with a number above zero:
+ * a list and not a table, because sparklines are cells of tables.
  */
 export const sparkline = ({ title, values, format = countText }: Sparkline) => {
   const counted = values.map((value, n) => ({ value, ago: values.length - 1 - n })).filter(({ value }) => value > 0);
@@ -45,13 +45,9 @@ export const sparkline = ({ title, values, format = countText }: Sparkline) => {
     ),
     counted.length === 0
       ? null
-      : div(
-          { class: 'hidden' },
-          table(
-            null,
-            caption(null, `${title}; hours without any are left out`),
-            tbody(null, ...counted.map(({ value, ago }) => tr(null, th({ scope: 'row' }, hourText(ago)), td(null, format(value))))),
-          ),
+      : dl(
+          { class: 'hidden', 'aria-label': `${title}; hours without any are left out` },
+          ...counted.map(({ value, ago }) => div(null, dt(null, hourText(ago)), dd(null, format(value)))),
         ),
   );
 };

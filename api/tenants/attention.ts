@@ -1,0 +1,70 @@
+import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
+import { agents } from '../../projections/agents/agent.ts';
+import { costs } from '../../projections/billing/cost.ts';
+import { apikeys } from '../../projections/identity/api-key.ts';
+import { runnerCredentials } from '../../projections/runners/runner-credential.ts';
+import { cronJobs } from '../../projections/schedule/cron-job.ts';
+import { sessions } from '../../projections/sessions/session.ts';
+import { type OpenCount, openCounts } from '../../projections/tenants/overview-figures.queries.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { integrations } from '../../projections/webhooks/integration.ts';
+import { readableAgents } from '../agents/readable-agents.ts';
+import type { Ctx } from '../http/operation.ts';
+import { scopedCache } from '../http/scoped-cache.ts';
+import type { DeliveryStates } from '../webhooks/delivery-states.ts';
+import { heldOf } from '../webhooks/held-deliveries.ts';
+import { deliveryAttention, type Found } from './attention-deliveries.ts';
+import { settingsAttention } from './attention-settings.ts';
+import { ATTENTION_KINDS, SEVERITIES } from './overview-schema.ts';
+
+/** The projections from which figures, and what needs attention, are read. */
+export const ATTENTION_PROJECTIONS = [deliveries, agents, integrations, cronJobs, apikeys, costs, runnerCredentials, sessions].map(
+  ({ name }) => name,
+);
+
+/** What knows which runners are connected, and what they have received. */
+export type Runners = { readonly broker: RunnerBroker; readonly states: DeliveryStates };
+
+/** Sorts by severity, then by kind, then by count: the most important first. */
+const compare = (one: Found, other: Found): number =>
+  SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity) ||
+  ATTENTION_KINDS.indexOf(one.kind) - ATTENTION_KINDS.indexOf(other.kind) ||
+  other.count - one.count;
+
+/** The unfinished deliveries that the caller may read: those of these agents, or of all. */
+type Open = { readonly agent_ids: readonly string[] | undefined; readonly open: readonly OpenCount[] };
+
+/** Returns everything that needs attention and that the caller may see, the most severe first. */
+export const findAttention = async (ctx: Ctx, { broker, states }: Runners, { agent_ids, open }: Open): Promise<Found[]> => {
+  const held = open.length === 0 ? [] : await heldOf(ctx, { tenant_id: ctx.tenant, agent_ids }, states);
+  const found = await Promise.all([deliveryAttention(ctx, { broker, agent_ids, open, held }), settingsAttention(ctx, held)]);
+  return found.flat().toSorted(compare);
+};
+
+const findAgents = async (ctx: Ctx, runners: Runners): Promise<readonly string[]> => {
+  const agent_ids = await readableAgents(ctx);
+  const of = { tenant_id: ctx.tenant, agent_ids };
+  const open = agent_ids?.length === 0 ? [] : await openCounts(ctx.reads, { ...of, since: ctx.at() });
+  const found = await findAttention(ctx, runners, { agent_ids, open });
+  return [...new Set(found.flatMap(({ agent_id, severity }) => (agent_id === null || severity === 'info' ? [] : [agent_id])))];
+};
+
+/** For how long the agents that need attention are cached, in milliseconds. */
+const REUSED_MS = 1_000;
+const MAX_CALLERS = 1_000;
+const cache = scopedCache<{ readonly at: number; readonly positions: string; readonly ids: Promise<readonly string[]> }>(MAX_CALLERS);
+
+/**
+ * Returns the ids of the agents that have an error or a warning which the caller may see. They are read again when
+ * deliveries or agents change, and after REUSED_MS.
+ */
+export const agentsInNeed = (ctx: Ctx, runners: Runners): Promise<readonly string[]> => {
+  const key = `${ctx.tenant} ${JSON.stringify(ctx.principal)}`;
+  const now = performance.now();
+  const positions = `${ctx.reads.position(deliveries.name)} ${ctx.reads.position(agents.name)}`;
+  const last = cache.get(ctx.reads, key);
+  if (last && now - last.at < REUSED_MS && last.positions === positions) return last.ids;
+  const ids = findAgents(ctx, runners);
+  cache.set(ctx.reads, key, { at: now, positions, ids });
+  return ids;
+};
