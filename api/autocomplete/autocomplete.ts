@@ -132,7 +132,7 @@ export const autocompleteOperations = {
     path: '/tenant/:tenant_id/autocomplete',
     summary: 'Complete the name of what a text mentions',
     details:
-      'Finds agents, users, skills, tools, files of sessions and of mail, sessions, integrations and cron jobs that the caller may see, the best matches first. A whole id finds its agent, session, integration, cron job, delivery or event, the id of a request its newest event, and a position of the log the event there. Texts of less than three characters must be the start of a name.',
+      'Finds agents, users, skills, tools, files of sessions and of mail, sessions, integrations and cron jobs that the caller may see, the best matches first. A whole id finds its agent, session, integration, cron job, delivery or event, the id that a provider gave a delivery the newest such delivery, the id of a request its newest event, and a position of the log the event there. Texts of less than three characters must be the start of a name.',
     permit: 'tenant:read',
     query: Query,
     reply: z.array(AutocompleteItem),

@@ -6,7 +6,7 @@ import * as Session from '../../domain/sessions/session.ts';
 import { positionsOf } from '../../projections/audit/audit-head.queries.ts';
 import { cronJobById } from '../../projections/schedule/cron-job.queries.ts';
 import type { CronJobRead } from '../../projections/schedule/cron-job.ts';
-import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById, deliveryByProviderId, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { integrationName } from '../../projections/webhooks/integration.queries.ts';
 import { hiddenAgents } from '../agents/readable-agents.ts';
 import { eventOf } from '../audit/event-detail.ts';
@@ -46,13 +46,18 @@ const sessionById = async (ctx: Ctx, id: string): Promise<Found | null> => {
   return isReadable ? { id, label: state.title ?? 'Session', type: 'session', detail: state.status } : null;
 };
 
-const deliveryOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
-  const found = await deliveryById(ctx.reads, ctx.tenant, id);
+const shownDelivery = async (ctx: Ctx, found: FoundDelivery | null): Promise<Found | null> => {
   if (!found) return null;
-  const { agent_id, event, outcome } = found.delivery;
+  const { id, agent_id, event, outcome } = found.delivery;
   const isReadable = (await ctx.may('tenant:integrations:read')) || (await mayReadChats(ctx, agent_id));
   return isReadable ? { id, label: event ?? 'Delivery', type: 'delivery', detail: outcome } : null;
 };
+
+const deliveryOf = async (ctx: Ctx, id: string): Promise<Found | null> => shownDelivery(ctx, await deliveryById(ctx.reads, ctx.tenant, id));
+
+/** Returns the newest delivery that its provider knows by this id. */
+const deliveryOfProvider = async (ctx: Ctx, id: string): Promise<Found | null> =>
+  shownDelivery(ctx, await deliveryByProviderId(ctx.reads, ctx.tenant, id));
 
 const integrationOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
   const found = await integrationName(ctx.reads, ctx.tenant, id);
@@ -89,12 +94,16 @@ const eventAtPosition = async (ctx: Ctx, id: string): Promise<Found | null> => {
   return event ? { id: tokenOf(event.position), label: event.type, type: 'position', detail: event.at } : null;
 };
 
+/** Matches ids that providers give to deliveries; short ones are too likely to be the start of a name. */
+const PROVIDER_ID = /^[!-~]{8,255}$/;
+
 type Search = (ctx: Ctx, id: string) => Promise<Found | null>;
 
 const SEARCHES: readonly (readonly [hasForm: (text: string) => boolean, type: ExactType, search: Search])[] = [
   [isId25, 'agent', agentById],
   [isId25, 'session', sessionById],
   [isId25, 'delivery', deliveryOf],
+  [(text) => PROVIDER_ID.test(text) && !isId25(text), 'delivery', deliveryOfProvider],
   [isId25, 'integration', integrationOf],
   [isId25, 'cron_job', cronJobOf],
   [(text) => UUID.test(text), 'event', eventById],

@@ -20,7 +20,7 @@ type Shown = { readonly agents?: ReadonlyMap<string, string> };
 
 const lineOf = ({ params }: Visit, group: Groups[number], agents: Shown['agents']) => {
   const { agent_id, count, since } = group;
-  const query = new URLSearchParams({ status: 'held', agent_id });
+  const query = new URLSearchParams({ state: 'held', agent_id, period: 'all' });
   return li(
     { 'data-kind': 'held-deliveries', 'data-id': `${agent_id} ${group.reason}`, 'data-count': count },
     badge('held', counted(count, 'delivery')),

@@ -3,7 +3,7 @@ import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
 import { displayText } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
-import { notFound } from '../../domain/refusal.ts';
+import { invalid, notFound } from '../../domain/refusal.ts';
 import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
@@ -14,7 +14,8 @@ import type { Page } from '../../projections/read-model.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryRead, deliveries, MATCHED_SECRETS, OUTCOMES } from '../../projections/webhooks/delivery.ts';
 import { deliveryPage, type ListTexts } from '../../projections/webhooks/delivery-list.queries.ts';
-import { type AgentQueues, STATUSES } from '../../projections/webhooks/delivery-states.ts';
+import { withDeliveryNames } from '../../projections/webhooks/delivery-names.queries.ts';
+import { type AgentQueues, type DeliveryState, STATES, STATUSES } from '../../projections/webhooks/delivery-states.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
@@ -54,9 +55,25 @@ const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>)
   };
 };
 
+type StateArgs = {
+  readonly state?: DeliveryState | undefined;
+  readonly outcome?: string | undefined;
+  readonly status?: string | undefined;
+};
+
+/** Checks that a request names a state in one way only. @throws Refusal invalid */
+export const assertOneState = ({ state, outcome, status }: StateArgs): void => {
+  if (state === undefined || (outcome === undefined && status === undefined)) return;
+  throw invalid('/query/state', 'says it all: leave out outcome and status');
+};
+
 export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 
 const StateFilter = {
+  state: z.enum(STATES).optional().meta({
+    description:
+      'Only deliveries in this state; not together with `outcome` or `status`. For `queued`, `running`, `retrying` and `held`, the broker is asked about at most 100 agents, as for `status`',
+  }),
   outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
   status: z.enum(STATUSES).optional().meta({
     description:
@@ -79,6 +96,15 @@ export const TenantFilter = {
   event: displayText(1, 128).optional().meta({ description: "Only deliveries with this event, by the provider's name of it" }),
   provider_delivery_id: displayText(1, 255).optional().meta({ description: "Only deliveries with this id, by the provider's choice" }),
   reason: displayText(1, 255).optional().meta({ description: 'Only deliveries that were blocked, rejected or given up for this reason' }),
+  rule: displayText(1, 255).optional().meta({ description: 'Only deliveries that this rule or check has blocked' }),
+  problem: z
+    .string()
+    .regex(/^([0-9a-f]{16}|none)$/, 'must be the `problem` of a delivery, or `none`')
+    .optional()
+    .meta({
+      description: 'Only deliveries with this `problem`, which is why their last reported attempt failed; `none`: without a report',
+      examples: ['b1946ac92492d234'],
+    }),
   matched_secret: z.enum(MATCHED_SECRETS).optional().meta({ description: 'Only deliveries whose signature matched this secret' }),
   ...StateFilter,
 };
@@ -93,10 +119,11 @@ const textsFor = (ctx: Ctx, readPreviews: ReadPreviews, isPreviewWanted: boolean
   openTexts: reportOpener(ctx),
 });
 
-const withStates = async (ctx: Ctx, page: Page, { complete }: DeliveryStates, queues: AgentQueues | undefined): Promise<Page> => ({
-  ...page,
-  body: JSON.stringify(await complete(ctx, JSON.parse(page.body) as z.output<typeof DeliveryRead>[], queues)),
-});
+/** Adds the states and the names to the deliveries of a page. */
+const withStates = async (ctx: Ctx, page: Page, { complete }: DeliveryStates, queues: AgentQueues | undefined): Promise<Page> => {
+  const deliveries = await withDeliveryNames(ctx.reads, ctx.tenant, JSON.parse(page.body) as z.output<typeof DeliveryRead>[]);
+  return { ...page, body: JSON.stringify(await complete(ctx, deliveries, queues)) };
+};
 
 /** Creates the operations that list deliveries. `readPreviews` reads from the log, which alone contains payloads. */
 export const deliveryListOperationsOf = (readPreviews: ReadPreviews, states: DeliveryStates) => ({
@@ -113,6 +140,7 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews, states: Del
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
     run: async (ctx, { limit, cursor, sort, preview, ...filter }) => {
+      assertOneState(filter);
       const agent_ids = await readableAgents(ctx);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
       const queues = await states.queuesFor(ctx, { ...filter, agent_ids });
@@ -131,6 +159,7 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews, states: Del
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
     run: async (ctx, { id, limit, cursor, sort, preview, ...filter }) => {
+      assertOneState(filter);
       const { agent_id, marksReplays, ...integration } = await integrationOf(ctx, id);
       await checkReader(ctx, agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };

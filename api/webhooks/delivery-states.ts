@@ -6,8 +6,14 @@ import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
 import type { SelectedDeliveries } from '../../projections/webhooks/delivery-selection.ts';
-import { isPublishedStatus } from '../../projections/webhooks/delivery-selection.ts';
-import { type AgentQueues, publishedState } from '../../projections/webhooks/delivery-states.ts';
+import { isPublishedState, isPublishedStatus } from '../../projections/webhooks/delivery-selection.ts';
+import {
+  type AgentQueues,
+  type DeliveryState,
+  type DeliveryStatus,
+  publishedState,
+  stateOf,
+} from '../../projections/webhooks/delivery-states.ts';
 import { openAgents, openMessages } from '../../projections/webhooks/open-deliveries.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { boundedMap } from '../http/scoped-cache.ts';
@@ -65,20 +71,33 @@ const createBoundaryCache = (broker: RunnerBroker) => {
   };
 };
 
-type ShownState = { readonly id: string; readonly status: string | null };
+type StoredState = { readonly id: string; readonly outcome: string; readonly status: DeliveryStatus | null };
+type ShownState = { readonly state: DeliveryState; readonly next_attempt_at: string | null };
 
 /** `agent_id` and `agent_ids` are the agents to which the deliveries were addressed; absent: all. */
-type Selected = Pick<SelectedDeliveries, 'status' | 'agent_id' | 'agent_ids'>;
+type Selected = Pick<SelectedDeliveries, 'status' | 'state' | 'agent_id' | 'agent_ids'>;
 
 /** Adds what read models cannot know about deliveries: whether a runner has them, and whether a budget holds them. */
 export type DeliveryStates = {
-  /** Returns the queues for a filter by status; undefined if the filter does not depend on them. */
+  /** Returns the queues for a filter by status or state; undefined if the filter does not depend on them. */
   readonly queuesFor: (ctx: Ctx, filter: Selected) => Promise<AgentQueues | undefined>;
+  /** Returns the queues of those agents to whom the deliveries were addressed and that have open ones. */
+  readonly openQueues: (ctx: Ctx, filter: Omit<Selected, 'status' | 'state'>) => Promise<AgentQueues>;
   /** Returns the queues of those of these agents whose hourly budget is used up. */
   readonly spentQueues: (ctx: QueueCtx, agents: readonly string[]) => Promise<AgentQueues>;
-  /** Completes the status of published deliveries. If `queues` is given, the list was filtered by these. */
-  readonly complete: <T extends ShownState>(ctx: Ctx, deliveries: readonly T[], queues?: AgentQueues) => Promise<readonly T[]>;
+  /**
+   * Completes the status of published deliveries, and adds the state of all. If `queues` is given, the list was filtered
+   * by these.
+   */
+  readonly complete: <T extends StoredState>(
+    ctx: Ctx,
+    deliveries: readonly T[],
+    queues?: AgentQueues,
+  ) => Promise<readonly (T & ShownState)[]>;
 };
+
+/** Returns the state of a delivery as far as it is known without the broker. */
+export const storedState = (delivery: Omit<StoredState, 'id'>): ShownState => ({ state: stateOf(delivery), next_attempt_at: null });
 
 /** While the broker does not answer, all published deliveries count as queued. */
 export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
@@ -101,11 +120,13 @@ export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
     return { at: ctx.at(), working, spent };
   };
 
+  const openQueues: DeliveryStates['openQueues'] = async (ctx, { agent_id, agent_ids }) =>
+    queuesOf(ctx, await openAgents(ctx.reads, { tenant_id: ctx.tenant, agent_id, agent_ids }));
+
   return {
-    queuesFor: async (ctx, { status, agent_id, agent_ids }) => {
-      if (!isPublishedStatus(status)) return undefined;
-      return queuesOf(ctx, await openAgents(ctx.reads, { tenant_id: ctx.tenant, agent_id, agent_ids }));
-    },
+    queuesFor: async (ctx, { status, state, ...filter }) =>
+      isPublishedStatus(status) || isPublishedState(state) ? openQueues(ctx, filter) : undefined,
+    openQueues,
     spentQueues: async (ctx, agents) => {
       const spent = await spentOf(ctx, agents);
       const working = await workingOf(
@@ -121,7 +142,8 @@ export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
       const known = queues ?? (await queuesOf(ctx, agents));
       return deliveries.map((delivery) => {
         const message = messages.get(delivery.id);
-        return message ? { ...delivery, ...publishedState(message, known) } : delivery;
+        const shown = { ...delivery, ...storedState(delivery) };
+        return message ? { ...shown, ...publishedState(message, known) } : shown;
       });
     },
   };

@@ -4,24 +4,28 @@ import { integer } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
-import { deliveryProblems, deliverySummary } from '../../projections/webhooks/delivery-summary.queries.ts';
+import { withDeliveryNames } from '../../projections/webhooks/delivery-names.queries.ts';
+import { deliveryProblems } from '../../projections/webhooks/delivery-problems.queries.ts';
+import { deliverySummary } from '../../projections/webhooks/delivery-summary.queries.ts';
 import { DeliveryProblem, DeliverySummary, GROUPS } from '../../projections/webhooks/delivery-summary.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
 import { operation } from '../http/operation.ts';
-import { Decimal, TimeRange } from '../http/paging.ts';
-import { TenantFilter } from './delivery-list.ts';
+import { Decimal, Flag, TimeRange } from '../http/paging.ts';
+import { assertOneState, TenantFilter } from './delivery-list.ts';
 import type { DeliveryStates } from './delivery-states.ts';
 
 const MAX_BUCKETS = 120;
+
+type BucketPeriod = { readonly from?: string | undefined; readonly to?: string | undefined; readonly fit: boolean };
 
 /**
  * Returns the end of the period that is divided into buckets: `to` or, if it is absent, the present time.
  * @throws Refusal invalid
  */
-const endOfBuckets = ({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }, now: string): string => {
-  if (from === undefined) throw invalid('/query/from', 'is required with buckets', 'required');
+const endOfBuckets = ({ from, to, fit }: BucketPeriod, now: string): string => {
+  if (from === undefined && !fit) throw invalid('/query/from', 'is required with buckets', 'required');
   const end = to ?? now;
-  if (Date.parse(from) >= Date.parse(end)) throw invalid('/query/to', 'must be later than from');
+  if (from !== undefined && Date.parse(from) >= Date.parse(end)) throw invalid('/query/to', 'must be later than from');
   return end;
 };
 
@@ -39,34 +43,51 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
       buckets: Decimal(integer(1, MAX_BUCKETS))
         .optional()
         .meta({ description: 'Into how many equal parts the time from `from` to `to` (default: now) is divided' }),
+      fit: Flag.default(false).meta({
+        description:
+          'Whether the buckets begin at the first delivery, if this is later than `from`. They cover at least 12 minutes. `from` can then be left out',
+      }),
+      by_state: Flag.default(false).meta({ description: 'Whether the deliveries are counted by state, too. This asks the broker' }),
       group_by: z.enum(GROUPS).optional().meta({ description: 'The field by whose values the deliveries are counted, too' }),
     }),
     reply: DeliverySummary,
     projection: deliveries.name,
     noETag: true,
-    run: async (ctx, { tenant_id, buckets, group_by, ...filter }) => {
-      const to = buckets === undefined ? filter.to : endOfBuckets(filter, ctx.at());
+    run: async (ctx, { tenant_id, buckets, group_by, by_state, fit, ...filter }) => {
+      assertOneState(filter);
+      const to = buckets === undefined ? filter.to : endOfBuckets({ ...filter, fit }, ctx.at());
       const agent_ids = await readableAgents(ctx);
-      const queues = await states.queuesFor(ctx, { ...filter, agent_ids });
-      const summary = await deliverySummary(ctx.reads, { ...filter, to, tenant_id, agent_ids, queues }, { buckets, group_by });
+      const queues = await (by_state ? states.openQueues : states.queuesFor)(ctx, { ...filter, agent_ids });
+      const parts = { buckets, group_by, is_fitted: fit, queues: by_state ? queues : undefined };
+      const summary = await deliverySummary(ctx.reads, { ...filter, to, tenant_id, agent_ids, queues }, parts);
       return { doc: JSON.stringify(summary), revision: null };
     },
   }),
   listDeliveryProblems: operation({
     method: 'get',
     path: '/tenant/:tenant_id/deliveries/problems',
-    summary: 'Group rejected and dead deliveries',
-    details: 'By outcome, reason and integration: at most 200 groups, the latest first.',
+    summary: 'Group rejected, blocked and dead deliveries',
+    details:
+      'Dead ones by agent, and by why their last attempt failed, as the runner has reported it; blocked ones by integration and rule; rejected ones by integration and reason. At most 200 groups, the latest first.',
     permit: 'tenant:integrations:read',
     query: z.strictObject(TimeRange),
     reply: z.array(DeliveryProblem),
     projection: deliveries.name,
     noETag: true,
     run: async (ctx, { tenant_id, from, to }) => {
-      const found = await deliveryProblems(ctx.reads, { tenant_id, from, to });
+      const [groups, { outcomes }] = await Promise.all([
+        deliveryProblems(ctx.reads, { tenant_id, from, to }),
+        deliverySummary(ctx.reads, { tenant_id, from, to }, {}),
+      ]);
+      const found = await withDeliveryNames(ctx.reads, tenant_id, groups);
+      const total = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
       const ids = found.filter(({ outcome }) => outcome === 'dead').map(({ example_id }) => example_id);
       const failures = await lastFailures(ctx.reads, { tenant_id, ids }, reportOpener(ctx));
-      const problems = found.map((problem) => ({ ...problem, example_failure: failures.get(problem.example_id) ?? null }));
+      const problems = found.map((problem) => ({
+        ...problem,
+        share: problem.count / Math.max(problem.count, total),
+        example_failure: failures.get(problem.example_id) ?? null,
+      }));
       return { doc: JSON.stringify(problems), revision: null };
     },
   }),

@@ -14,6 +14,7 @@ import { actorNamesOf } from '../../projections/audit/audit-log.queries.ts';
 import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { DeliveryDetail } from '../../projections/webhooks/delivery-detail.ts';
+import { withDeliveryNames } from '../../projections/webhooks/delivery-names.queries.ts';
 import { lastFailureIn, withReports } from '../../projections/webhooks/delivery-reports.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
@@ -26,7 +27,7 @@ import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
 import { checkReader, deliveryListOperationsOf, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
-import type { DeliveryStates } from './delivery-states.ts';
+import { type DeliveryStates, storedState } from './delivery-states.ts';
 import { deliverySummaryOperationsOf } from './delivery-summary-operations.ts';
 import { refuseRejected } from './refuse-rejected.ts';
 import { SentMessage } from './sent-message.ts';
@@ -64,15 +65,17 @@ const deliveryDetail = async (ctx: Ctx, id: string, { readDelivery, states }: De
   await checkReader(ctx, found.delivery.agent_id);
   const integration = await originOf(ctx, found.delivery);
   const reported = { id, first: found.delivery.causation[0]!.event_id, reports: found.reports };
-  const [marked, attempts, causation, recorded, [state]] = await Promise.all([
+  const { outcome, status, held, agent_id, integration_id } = found.delivery;
+  const [marked, attempts, causation, recorded, [state], [names]] = await Promise.all([
     withReplayMark(ctx.reads, integration, found.delivery),
     withReports(found.delivery.attempts, reported, reportOpener(ctx)),
     withActorNames(ctx, found.delivery.causation),
     readDelivery(ctx.tenant, id),
     // The broker only knows the current state.
-    ctx.asOf ? [] : states.complete(ctx, [{ id, status: found.delivery.status, held: found.delivery.held }]),
+    ctx.asOf ? [storedState(found.delivery)] : states.complete(ctx, [{ id, outcome, status, held }]),
+    withDeliveryNames(ctx.reads, ctx.tenant, [{ agent_id, integration_id }]),
   ]);
-  const delivery = { ...marked, ...state, attempts, causation, last_failure: lastFailureIn(attempts) };
+  const delivery = { ...marked, ...state, ...names, attempts, causation, last_failure: lastFailureIn(attempts) };
   const payload = recorded ? payloadText(recorded) : 'null';
   const traceparent = recorded?.facts.traceparent ?? null;
   const shown = JSON.stringify({ ...delivery, traceparent, payload_missing: missingPayload(recorded) });

@@ -31,13 +31,16 @@ const JOB = `${JOBS}/:id`;
 /** Held deliveries are missing, because they go on by themselves. */
 const REPLAYED_STATUSES = ['waiting', 'queued', 'running', 'done', 'dead'] as const;
 
+/** Of the deliveries that have not ended, none is selected by its state: they go on by themselves. */
+const { state: _, ...SentAgainFilter } = TenantFilter;
+
 const TenantReplayRequest = z
   .strictObject({
     target_agent_id: Id25.optional().meta({
       description: 'The agent that gets the deliveries; absent: the agent that got each of them first',
     }),
     per_second: integer(1, MAX_BATCH).optional().meta({ description: 'At most how many deliveries are sent per second; absent: no limit' }),
-    ...TenantFilter,
+    ...SentAgainFilter,
     status: z.enum(REPLAYED_STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
     outcome: z.enum(['accepted', 'dead', 'blocked']).optional().meta({
       description:

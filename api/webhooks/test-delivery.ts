@@ -1,14 +1,19 @@
+import type { z } from 'zod';
 import type { Loaded } from '../../commands/context.ts';
 import { sendTestDelivery, TestDelivery } from '../../commands/webhooks/test-delivery.ts';
 import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
-import { DeliveryRead, deliveries, table } from '../../projections/webhooks/delivery.ts';
+import { type DeliveryDetailRow, DeliveryRead, deliveries, table } from '../../projections/webhooks/delivery.ts';
+import { withDeliveryNames } from '../../projections/webhooks/delivery-names.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
+import { storedState } from './delivery-states.ts';
 
 const RETRY_SECONDS = 5;
+
+type StoredDelivery = z.output<typeof DeliveryDetailRow>;
 
 /**
  * Returns a delivery that was just recorded. It is read from the log, because the read model may not contain it yet.
@@ -22,7 +27,9 @@ const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> 
     });
   const { position, revision } = recorded;
   const [row] = asOf(deliveries, table.name, [recorded], position).values();
-  return { id, state: JSON.parse(row!.docs[0]!), revision, position };
+  const stored = JSON.parse(row!.docs[0]!) as StoredDelivery;
+  const [delivery] = await withDeliveryNames(ctx.reads, ctx.tenant, [{ ...stored, ...storedState(stored) }]);
+  return { id, state: delivery, revision, position };
 };
 
 /**

@@ -3,7 +3,7 @@ import type { Position } from '../../domain/event.ts';
 import { integer } from '../../domain/fields.ts';
 import { invalid, notFound, Refusal } from '../../domain/refusal.ts';
 import * as AttemptReport from '../../domain/runners/attempt-report.ts';
-import { packTexts, type ReportTexts, type SealedTexts, unpackTexts } from '../../domain/runners/report-texts.ts';
+import { packTexts, problemKey, type ReportTexts, type SealedTexts, unpackTexts } from '../../domain/runners/report-texts.ts';
 import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { secret } from '../../domain/secret.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
@@ -65,11 +65,17 @@ export const AttemptReportCreate = z
     ],
   });
 
-/** A report, and its texts as they are to be stored. `seal` encrypts them for this attempt. */
+const PROBLEM_LENGTH = 16;
+
+/**
+ * A report, and its texts as they are to be stored. `seal` encrypts them for this attempt. `problem` is a keyed digest of
+ * what equal failures have in common.
+ */
 export type NewReport = {
   readonly agent_id: string;
   readonly report: AttemptReport.AttemptReport;
   readonly texts: ReportTexts;
+  readonly problem: string;
   readonly seal: () => Promise<string>;
 };
 
@@ -185,6 +191,7 @@ export const reportAttempt = async (
     agent_id: principal.agent_id,
     report,
     texts,
+    problem: ctx.digest(`problem ${ctx.tenant} ${problemKey(code, texts.reason)}`).slice(0, PROBLEM_LENGTH),
     seal: () => ctx.seal(location, secret(packTexts(texts))),
   });
   return { id: delivery_id, state: null, revision: -1, position };

@@ -15,6 +15,8 @@ export type TenantCriteria = {
   readonly event?: string | undefined;
   readonly provider_delivery_id?: string | undefined;
   readonly reason?: string | undefined;
+  readonly rule?: string | undefined;
+  readonly problem?: string | undefined;
   readonly matched_secret?: 'current' | 'previous' | undefined;
   readonly outcome?: 'accepted' | 'dead' | 'blocked' | undefined;
   readonly status?: 'waiting' | 'queued' | 'running' | 'held' | 'done' | 'dead' | undefined;
@@ -56,13 +58,15 @@ const checkCriteria = async (ctx: Ctx, { agent_id, integration_id }: TenantCrite
 };
 
 /** Returns the criteria as the event of the request has them: without those that were not given. */
-const recordedCriteria = ({ provider, reason, provider_delivery_id, matched_secret, status, agent_id }: TenantCriteria) => ({
+const recordedCriteria = ({ provider, reason, rule, problem, ...given }: TenantCriteria) => ({
   ...(provider !== undefined && { provider }),
   ...(reason !== undefined && { reason }),
-  ...(provider_delivery_id !== undefined && { provider_delivery_id }),
-  ...(matched_secret !== undefined && { matched_secret }),
-  ...(status !== undefined && { delivery_status: status }),
-  ...(agent_id !== undefined && { source_agent_id: agent_id }),
+  ...(rule !== undefined && { rule }),
+  ...(problem !== undefined && { problem }),
+  ...(given.provider_delivery_id !== undefined && { provider_delivery_id: given.provider_delivery_id }),
+  ...(given.matched_secret !== undefined && { matched_secret: given.matched_secret }),
+  ...(given.status !== undefined && { delivery_status: given.status }),
+  ...(given.agent_id !== undefined && { source_agent_id: given.agent_id }),
 });
 
 /**

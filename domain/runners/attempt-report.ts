@@ -14,7 +14,8 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
  * Why an attempt failed, as the runner reports it. `message_id` is the id of the message of a redelivery; absent for the
  * first message of the delivery. `outcome` is absent if it is `failed`, so that many reports take little space. `sealed`
  * are the texts, encrypted. If they are those of an earlier attempt of the same message, `same_as` is the number of that
- * attempt instead.
+ * attempt instead. `problem` is the same for equal codes and reasons, apart from numbers and ids in these; absent in old
+ * events, and with `same_as`.
  */
 export type AttemptReport = {
   delivery_id: string;
@@ -25,6 +26,7 @@ export type AttemptReport = {
   seconds: number;
   sealed?: string;
   same_as?: number;
+  problem?: string;
 };
 
 /** Each agent has one stream of these events: `attemptreport-<tenant>.<agent>`. */

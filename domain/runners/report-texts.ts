@@ -60,6 +60,12 @@ const HEX_RUN = /[0-9a-f][0-9a-f-]{7,}(?:[.,]\d+)?/gi;
 /** Matches what can be an id with other letters. */
 const LONG_RUN = /[0-9a-z]{20,}/gi;
 
+/** Matches numbers, and what can be an id. */
+const NUMBER_OR_ID = /[0-9a-z]*\d[0-9a-z]*(?:[-.,:][0-9a-z]*\d[0-9a-z]*)*/gi;
+
+/** Returns a text that is the same for two reasons which differ only in numbers and ids. */
+export const problemKey = (code: string | null, reason: string): string => `${code ?? ''}\0${reason.replace(NUMBER_OR_ID, '0')}`;
+
 const withoutId = (run: string): string => (/\d/.test(run) ? '0' : run);
 
 /**

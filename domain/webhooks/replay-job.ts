@@ -15,6 +15,8 @@ export const MAX_BATCH = 100;
 type TenantCriteria = {
   provider?: string;
   reason?: string;
+  rule?: string;
+  problem?: string;
   provider_delivery_id?: string;
   matched_secret?: string;
   delivery_status?: string;

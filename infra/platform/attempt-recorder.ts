@@ -70,7 +70,7 @@ const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: 
     const earlier = known.get(text) ?? texts.peek(text);
     // The state forgets old attempts, but the texts of this one may still be stored.
     const same_as = earlier === report.attempt ? undefined : earlier;
-    found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal() } : { ...report, same_as });
+    found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal(), problem: pending.problem } : { ...report, same_as });
     if (same_as === undefined) known.set(text, report.attempt);
   }
   return [...found.values()];

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { DeliveryDetailRow } from './delivery.ts';
+import { shownFields } from './delivery-shown.ts';
 
 /** A delivery with what only the log contains. */
 export const DeliveryDetail = DeliveryDetailRow.extend({
+  ...shownFields,
   traceparent: z
     .string()
     .nullable()

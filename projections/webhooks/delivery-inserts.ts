@@ -17,7 +17,7 @@ const NO_MESSAGE = {
 const UNPROCESSED = {
   ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
   ...{ requeues: [], differed: false, reports: [], last_report: null, last_texts: null, released: null },
-  ...{ expired_at: null, stopped: null },
+  ...{ expired_at: null, stopped: null, rule: null, problem: null },
 };
 
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
@@ -38,7 +38,7 @@ const stateOf = (event: VerifiedEvent, state: FirstState): Row => {
   const { rule, note } = verdictOf(facts, state === 'held' ? 'hold' : 'block');
   const why = { reason, rule, note, since };
   const stopped = { outcome: state, ...why };
-  if (state === 'blocked') return { ...NO_MESSAGE, ...NOT_HELD, stopped };
+  if (state === 'blocked') return { ...NO_MESSAGE, ...NOT_HELD, stopped, rule: rule ?? reason };
   const until = facts.held?.until ?? null;
   const columns = { held_at: since, held_reason: reason, held_rule: rule, held_note: note, held_until: until };
   return { ...NO_MESSAGE, ...columns, status: 'held', held: { ...why, until }, stopped };

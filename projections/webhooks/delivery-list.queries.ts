@@ -6,7 +6,8 @@ import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { type DeliveryListRow, type DeliveryRead, table } from './delivery.ts';
 import { withRedeliveries } from './delivery-redeliveries.ts';
 import { type LastFailure, lastFailureOf, type OpenTexts } from './delivery-reports.ts';
-import { isPublishedStatus, type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
+import { isPublishedState, isPublishedStatus, type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
+import type { shownFields } from './delivery-shown.ts';
 
 const deliveryList = defineList({ table, doc: 'list_doc' }, selectDeliveries);
 
@@ -60,7 +61,9 @@ export const deliveryMarks = async (reads: Reads, tenant_id: string, ids: readon
 
 const NO_MARKS: ReadonlyMap<string, DeliveryMark> = new Map();
 
-type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview'> & { readonly preview: readonly PreviewField[] | null };
+type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview' | keyof typeof shownFields> & {
+  readonly preview: readonly PreviewField[] | null;
+};
 type StoredDoc = z.output<typeof DeliveryListRow>;
 
 const listDocs = defineQuery((db, { tenant_id, ids }: Listed) =>
@@ -107,7 +110,7 @@ export const deliveryPage = async (
   window: PageWindow,
   { previews = noPreviews, openTexts }: ListTexts,
 ): Promise<Page> => {
-  const { status } = selected;
+  const { status, state } = selected;
   const page = await reads.page(deliveryList, selectionArgs(selected), window);
   const found = JSON.parse(page.body) as StoredDoc[];
   const marked = await Promise.all(found.map(({ sha256, integration_id }) => sha256 !== null && marksReplays(integration_id)));
@@ -124,7 +127,7 @@ export const deliveryPage = async (
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
     // If the page has only deliveries with one status, the page query has already decided the status. The mark is
     // newer: the message may have been published since.
-    const isPublished = isPublishedStatus(status) || (status === undefined && mark?.is_published === true);
+    const isPublished = isPublishedStatus(status) || isPublishedState(state) || (!status && !state && mark?.is_published === true);
     if (delivery.status !== 'waiting' || !isPublished) return { ...delivery, replay_suspect };
     return { ...delivery, replay_suspect, status: 'queued', published_at: mark?.published_at ?? null };
   };

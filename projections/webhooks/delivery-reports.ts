@@ -75,6 +75,7 @@ export const StoredReport = z.object({
   revision: z.int(),
   sealed: z.string().nullable(),
   same_as: z.int().nullable(),
+  problem: z.string().nullable().default(null),
 });
 export type StoredReport = z.output<typeof StoredReport>;
 
@@ -98,13 +99,19 @@ export const storedReport = ({ message_id, attempt, ...report }: AttemptReport, 
   revision,
   sealed: report.sealed ?? null,
   same_as: report.same_as ?? null,
+  problem: report.problem ?? null,
 });
 
+/** Returns the report that has the texts of this one: itself, or an earlier one; null if it is not among `reports`. */
+const baseOf = (report: StoredReport, reports: readonly StoredReport[]): StoredReport | null =>
+  report.sealed !== null
+    ? report
+    : (reports.find(({ message_id, attempt }) => message_id === report.message_id && attempt === report.same_as) ?? null);
+
 /** Returns the encrypted texts of a report, which can be those of an earlier one; null if they are not among `reports`. */
-const textsOf = ({ message_id, attempt, sealed, same_as }: StoredReport, reports: readonly StoredReport[]): SealedTexts | null => {
-  if (sealed !== null) return { message_id, attempt, sealed };
-  const base = reports.find((other) => other.message_id === message_id && other.attempt === same_as);
-  return base?.sealed ? { message_id, attempt: base.attempt, sealed: base.sealed } : null;
+const textsOf = (report: StoredReport, reports: readonly StoredReport[]): SealedTexts | null => {
+  const base = baseOf(report, reports);
+  return base?.sealed ? { message_id: base.message_id, attempt: base.attempt, sealed: base.sealed } : null;
 };
 
 /** What a row has about its reports and about the messages of the delivery, in their order. */
@@ -114,12 +121,13 @@ export type ReportedRow = { readonly reports: readonly StoredReport[]; readonly 
  * Returns the fields of a row for its last report: that of the last attempt of the last message. A report of an earlier
  * attempt can arrive later.
  */
-export const lastReportFields = ({ reports, causation }: ReportedRow): StoredLastReport => {
+export const lastReportFields = ({ reports, causation }: ReportedRow): StoredLastReport & { readonly problem: string | null } => {
   const placeOf = ({ message_id }: StoredReport): number => causation.findIndex(({ event_id }) => event_id === message_id);
   const [last] = reports.toSorted((one, other) => placeOf(other) - placeOf(one) || other.attempt - one.attempt);
-  if (!last) return { last_report: null, last_texts: null };
+  if (!last) return { last_report: null, last_texts: null, problem: null };
   const { attempt, outcome, code, at } = last;
-  return { last_report: { attempt, outcome, code, at }, last_texts: textsOf(last, reports) };
+  const problem = baseOf(last, reports)?.problem ?? null;
+  return { last_report: { attempt, outcome, code, at }, last_texts: textsOf(last, reports), problem };
 };
 
 /** Decrypts the texts of a report of a delivery; null if they cannot be read. */

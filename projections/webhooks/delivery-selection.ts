@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { MATCHED_SECRETS, OUTCOMES } from './delivery.ts';
-import type { AgentQueues, DeliveryStatus } from './delivery-states.ts';
+import type { AgentQueues, DeliveryState, DeliveryStatus } from './delivery-states.ts';
 
 export type DeliveryFilter = {
   readonly integration_id?: string | undefined;
@@ -13,6 +13,12 @@ export type DeliveryFilter = {
   readonly matched_secret?: (typeof MATCHED_SECRETS)[number] | undefined;
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
   readonly status?: DeliveryStatus | undefined;
+  /** The state. It takes the place of `status` and `outcome`, which are ignored with it. */
+  readonly state?: DeliveryState | undefined;
+  /** The rule or check that has blocked the delivery. */
+  readonly rule?: string | undefined;
+  /** Why the last reported attempt failed, as `problem` of a delivery; `none`: without a report. */
+  readonly problem?: string | undefined;
   /** Whether to select only deliveries whose last message failed at a runner, and is not acknowledged. */
   readonly failed?: boolean | undefined;
   /** The earliest time of receipt (inclusive). `to` is the latest one (exclusive). */
@@ -31,8 +37,10 @@ export type SelectedDeliveries = DeliveryFilter & {
 };
 
 /** The arguments of a query for the deliveries that a filter selects. */
-export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed' | 'queues'> & {
+export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'state' | 'failed' | 'queues'> & {
   readonly failed?: true | undefined;
+  /** If set, only deliveries are selected of which no runner has reported why they failed. */
+  readonly unreported?: true | undefined;
   readonly stored_status?: string | undefined;
   /**
    * If set, only unsettled deliveries are selected: with `published`, those whose message is published, and with
@@ -43,6 +51,8 @@ export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed' | 'queu
   /** If set, only published deliveries that a runner has are selected; with `idle`, only those that no runner has. */
   readonly running?: true | undefined;
   readonly idle?: true | undefined;
+  /** If set, only open deliveries in this state are selected. */
+  readonly open_state?: string | undefined;
   /**
    * If set, only deliveries are selected that a rule holds, or that no runner has and whose agent is in `spent_agents`;
    * with `spent`, only those to agents in `spent_agents`, and with `unspent`, only those to the other agents.
@@ -63,15 +73,26 @@ const isWithRunner = ({ working_agents, working_before, at }: SelectionArgs) =>
 
 const isForSpentAgent = ({ spent_agents }: SelectionArgs) => sql<boolean>`delivery.message_agent_id = any(${spent_agents}::text[])`;
 
-/** Selects the deliveries of a tenant. See `Query` for the arguments. */
-export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
-  const { tenant_id, agent_ids, integration_id, agent_id, provider, event, outcome, from, to } = args;
-  const { provider_delivery_id, reason, matched_secret } = args;
-  const publishedThrough = db
+/** The sort key of the log position up to which messages are published. There is no row if none is. */
+const publishedThroughIn = (db: Kysely<Database>) =>
+  db
     .selectFrom('deliveries.publications as publication')
     .select('publication.place')
     .orderBy('publication.recorded', 'desc')
     .limit(({ lit }) => lit(1));
+
+/** A condition: the delivery is held, or its message is not settled. */
+export const isOpen = sql<boolean>`(delivery.unsettled is not null or delivery.held_at is not null)`;
+
+/** The state of an open delivery. It must be the same as that of `publishedState`. */
+export const openState = (db: Kysely<Database>, args: SelectionArgs) =>
+  sql<string>`case when delivery.held_at is not null then 'held' when delivery.unsettled > coalesce((${publishedThroughIn(db)}), '') then 'waiting' when ${isForSpentAgent(args)} and not ${isWithRunner(args)} then 'held' when delivery.retry_at is not null then 'retrying' when ${isWithRunner(args)} then 'running' else 'queued' end`;
+
+/** Selects the deliveries of a tenant. See `Query` for the arguments. */
+export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
+  const { tenant_id, agent_ids, integration_id, agent_id, provider, event, outcome, from, to } = args;
+  const { provider_delivery_id, reason, matched_secret } = args;
+  const publishedThrough = publishedThroughIn(db);
   return db
     .selectFrom('deliveries.deliveries as delivery')
     .where('delivery.tenant_id', '=', tenant_id)
@@ -84,6 +105,9 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(reason !== undefined, (query) => query.where('delivery.reason', '=', reason!))
     .$if(matched_secret !== undefined, (query) => query.where('delivery.matched_secret', '=', matched_secret!))
     .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
+    .$if(args.rule !== undefined, (query) => query.where('delivery.rule', '=', args.rule!))
+    .$if(args.problem !== undefined, (query) => query.where('delivery.problem', '=', args.problem!))
+    .$if(args.unreported !== undefined, (query) => query.where('delivery.problem', 'is', null))
     .$if(args.failed !== undefined, (query) => query.where('delivery.failed_at', 'is not', null))
     .$if(args.stored_status !== undefined, (query) => query.where('delivery.status', '=', args.stored_status!))
     .$if(args.published !== undefined, (query) => query.where('delivery.unsettled', '<=', publishedThrough))
@@ -92,6 +116,7 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     )
     .$if(args.running !== undefined, (query) => query.where(isWithRunner(args)))
     .$if(args.idle !== undefined, (query) => query.where(({ not }) => not(isWithRunner(args))))
+    .$if(args.open_state !== undefined, (query) => query.where(isOpen).where(openState(db, args), '=', args.open_state!))
     .$if(args.held !== undefined, (query) =>
       query.where(({ eb, and, or, not }) =>
         or([
@@ -113,15 +138,36 @@ type PublishedStatus = (typeof PUBLISHED)[number];
 export const isPublishedStatus = (status: DeliveryStatus | undefined): status is PublishedStatus =>
   (PUBLISHED as readonly (DeliveryStatus | undefined)[]).includes(status);
 
+/** Whether a state depends on the broker: on whether a runner has the message. */
+export const isPublishedState = (state: DeliveryState | undefined): boolean =>
+  state === 'retrying' || (PUBLISHED as readonly (DeliveryState | undefined)[]).includes(state);
+
+/** Returns the arguments that tell a query what the broker knows. */
+export const queueArgs = ({ at, working, spent }: AgentQueues) => ({
+  at,
+  working_agents: working.map(({ agent_id }) => agent_id),
+  working_before: working.map(({ before }) => before),
+  spent_agents: spent.map(({ agent_id }) => agent_id),
+});
+
 const publishedArgs = (status: PublishedStatus, queues: AgentQueues | undefined): Partial<SelectionArgs> => {
   if (!queues) return status === 'held' ? { stored_status: status } : { published: true };
-  const { at, working, spent } = queues;
-  const workingArgs = { at, working_agents: working.map(({ agent_id }) => agent_id), working_before: working.map(({ before }) => before) };
-  if (status === 'running') return { published: true, running: true, ...workingArgs };
-  const spentAgents = spent.map(({ agent_id }) => agent_id);
+  const { spent_agents, ...working } = queueArgs(queues);
+  if (status === 'running') return { published: true, running: true, ...working };
   return status === 'held'
-    ? { held: true, ...workingArgs, spent_agents: spentAgents }
-    : { published: true, idle: true, unspent: true, ...workingArgs, spent_agents: spentAgents };
+    ? { held: true, ...working, spent_agents }
+    : { published: true, idle: true, unspent: true, ...working, spent_agents };
+};
+
+/** What is known about no agent: no runner is connected, and no budget is used up. */
+const NO_QUEUES: AgentQueues = { at: '1970-01-01T00:00:00.000Z', working: [], spent: [] };
+
+/** Returns the arguments that select deliveries by their state. */
+const stateArgs = (state: DeliveryState, queues: AgentQueues | undefined): Partial<SelectionArgs> => {
+  if (state === 'waiting') return { unpublished: true };
+  if (state === 'acknowledged') return { outcome: 'accepted', stored_status: 'done' };
+  if (state === 'dead' || state === 'blocked' || state === 'rejected') return { outcome: state };
+  return { open_state: state, ...queueArgs(queues ?? NO_QUEUES) };
 };
 
 /**
@@ -134,8 +180,9 @@ const statusArgs = ({ status, outcome }: DeliveryFilter, queues: AgentQueues | u
   return { stored_status: status, ...(status === 'dead' && outcome === undefined && { outcome: 'dead' }) };
 };
 
-export const selectionArgs = ({ status, failed, queues, ...selected }: SelectedDeliveries): SelectionArgs => ({
+export const selectionArgs = ({ status, state, failed, queues, outcome, problem, ...selected }: SelectedDeliveries): SelectionArgs => ({
   ...selected,
   ...(failed === true && { failed }),
-  ...statusArgs({ ...selected, status }, queues),
+  ...(problem === 'none' ? { unreported: true } : { problem }),
+  ...(state === undefined ? { outcome, ...statusArgs({ status, outcome }, queues) } : stateArgs(state, queues)),
 });

@@ -1,14 +1,21 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import { problemFingerprint } from '../../domain/webhooks/problem-fingerprint.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
-import { type SelectedDeliveries, type SelectionArgs, selectDeliveries, selectionArgs } from './delivery-selection.ts';
-import type { DeliveryProblem, DeliverySummary, GROUPS, Outcomes } from './delivery-summary.ts';
+import {
+  isOpen,
+  openState,
+  queueArgs,
+  type SelectedDeliveries,
+  type SelectionArgs,
+  selectDeliveries,
+  selectionArgs,
+} from './delivery-selection.ts';
+import type { AgentQueues } from './delivery-states.ts';
+import type { DeliverySummary, GROUPS, Outcomes } from './delivery-summary.ts';
 
 const NONE: Outcomes = { accepted: 0, blocked: 0, rejected: 0, dead: 0 };
 const MAX_GROUPS = 100;
-const MAX_PROBLEMS = 200;
 
 type Counted = { readonly outcome: string | null; readonly count: string | number | bigint };
 
@@ -63,7 +70,76 @@ const PER_GROUP = {
   matched_secret: grouped('matched_secret'),
 } satisfies Readonly<Record<GroupField, unknown>>;
 
-type Parts = { readonly buckets?: number | undefined; readonly group_by?: GroupField | undefined };
+/** Counts the open deliveries by state, and whether a rule holds them. The arguments are those of `queueArgs`, too. */
+const openCounts = defineQuery((db, args: SelectionArgs) => {
+  const open = selectDeliveries(db, args)
+    .where(isOpen)
+    .select([openState(db, args).as('state'), sql<boolean>`delivery.held_at is not null`.as('is_by_rule')])
+    .as('open');
+  return db
+    .selectFrom(open)
+    .groupBy(['open.state', 'open.is_by_rule'])
+    .select(['open.state', 'open.is_by_rule', ({ fn }) => fn.countAll<string>().as('count')]);
+});
+
+/** Counts the dead deliveries that were held too long. */
+const expiredCount = defineQuery((db, args: SelectionArgs) =>
+  selectDeliveries(db, args)
+    .where('delivery.outcome', '=', 'dead')
+    .where('delivery.reason', '=', 'held_too_long')
+    .select(({ fn }) => fn.countAll<string>().as('count')),
+);
+
+type ByState = Pick<z.output<typeof DeliverySummary>, 'states' | 'replayable'>;
+
+const sumOf = (rows: readonly { readonly count: string }[]): number => rows.reduce((sum, { count }) => sum + Number(count), 0);
+
+/** Counts deliveries by state, and those that can be sent again. `outcomes` are the counts of the same deliveries. */
+const statesOf = async (reads: Reads, args: SelectionArgs, outcomes: Outcomes, queues: AgentQueues): Promise<ByState> => {
+  const { accepted, dead, blocked, rejected } = outcomes;
+  const [open, expired] = await Promise.all([
+    reads.rows(openCounts, { ...args, ...queueArgs(queues) }),
+    dead === 0 ? [] : reads.rows(expiredCount, args),
+  ]);
+  const countOf = (state: string): number => sumOf(open.filter((row) => row.state === state));
+  const [waiting, queued, running] = [countOf('waiting'), countOf('queued'), countOf('running')];
+  const [retrying, held, acknowledged] = [countOf('retrying'), countOf('held'), accepted - sumOf(open)];
+  const sendableDead = dead - sumOf(expired);
+  return {
+    states: { waiting, queued, running, retrying, held, acknowledged, dead, blocked, rejected },
+    replayable: { all: accepted - sumOf(open.filter((row) => row.is_by_rule)) + sendableDead, dead: sendableDead },
+  };
+};
+
+const NO_STATES: ByState = { states: null, replayable: null };
+
+/** What is counted besides the outcomes. With `queues`, also the states; `is_fitted`: the buckets begin at the first delivery. */
+type Parts = {
+  readonly buckets?: number | undefined;
+  readonly group_by?: GroupField | undefined;
+  readonly queues?: AgentQueues | undefined;
+  readonly is_fitted?: boolean | undefined;
+};
+
+/** The shortest period that is divided into buckets if it begins at the first delivery, in milliseconds. */
+const MIN_FITTED_MS = 12 * 60_000;
+
+const first = defineQuery((db, args: SelectionArgs) =>
+  selectDeliveries(db, args)
+    .select('delivery.received_at')
+    .orderBy('delivery.received_at')
+    .orderBy('delivery.id')
+    .limit(({ lit }) => lit(1)),
+);
+
+/** Returns the arguments with a period that begins at the first delivery in it. It has at least MIN_FITTED_MS. */
+const fitted = async (reads: Reads, args: SelectionArgs): Promise<SelectionArgs> => {
+  const [found] = await reads.rows(first, args);
+  const latest = Date.parse(args.to!) - MIN_FITTED_MS;
+  if (!found) return { ...args, from: args.from ?? new Date(latest).toISOString() };
+  const start = Math.min(Date.parse(found.received_at!), latest);
+  return { ...args, from: new Date(Math.max(start, args.from === undefined ? start : Date.parse(args.from))).toISOString() };
+};
 
 const bucketsOf = async (reads: Reads, args: SelectionArgs, count: number): Promise<z.output<typeof DeliverySummary>['buckets']> => {
   const [start, end] = [Date.parse(args.from!), Date.parse(args.to!)];
@@ -89,52 +165,14 @@ const groupsOf = async (reads: Reads, args: SelectionArgs, field: GroupField): P
 export const deliverySummary = async (
   reads: Reads,
   selected: SelectedDeliveries,
-  { buckets, group_by }: Parts,
+  { buckets, group_by, queues, is_fitted = false }: Parts,
 ): Promise<z.output<typeof DeliverySummary>> => {
   const args = selectionArgs(selected);
-  const [counts, parts, groups] = await Promise.all([
-    reads.rows(perOutcome, args),
-    buckets === undefined ? [] : bucketsOf(reads, args, buckets),
+  const outcomes = reads.rows(perOutcome, args).then(outcomesOf);
+  const [byState, parts, groups] = await Promise.all([
+    queues === undefined ? NO_STATES : outcomes.then((counts) => statesOf(reads, args, counts, queues)),
+    buckets === undefined ? [] : bucketsOf(reads, is_fitted ? await fitted(reads, args) : args, buckets),
     group_by === undefined ? [] : groupsOf(reads, args, group_by),
   ]);
-  return { outcomes: outcomesOf(counts), groups, buckets: parts };
+  return { outcomes: await outcomes, ...byState, groups, buckets: parts };
 };
-
-type ProblemArgs = { readonly tenant_id: string; readonly from?: string | undefined; readonly to?: string | undefined };
-
-const problems = defineQuery((db, args: ProblemArgs) =>
-  selectDeliveries(db, args)
-    .where('delivery.outcome', 'in', ['rejected', 'dead'])
-    .groupBy(['delivery.outcome', 'delivery.reason', 'delivery.integration_id'])
-    .select(({ fn }) => [
-      'delivery.outcome',
-      'delivery.reason',
-      'delivery.integration_id',
-      fn.countAll<string>().as('count'),
-      fn.min('delivery.received_at').as('first_at'),
-      fn.max('delivery.received_at').as('last_at'),
-      sql<string>`(array_agg(delivery.id order by delivery.received_at desc, delivery.id desc))[1]`.as('example_id'),
-    ])
-    .orderBy('last_at', 'desc')
-    .orderBy('example_id', 'desc')
-    .limit(({ lit }) => lit(MAX_PROBLEMS)),
-);
-
-/**
- * Groups the rejected and the dead deliveries of a tenant by reason and integration. Returns at most 200 groups, the
- * latest first.
- */
-export const deliveryProblems = async (
-  reads: Reads,
-  args: ProblemArgs,
-): Promise<Omit<z.output<typeof DeliveryProblem>, 'example_failure'>[]> =>
-  (await reads.rows(problems, args)).map(({ outcome, reason, integration_id, count, first_at, last_at, example_id }) => ({
-    fingerprint: problemFingerprint(outcome, reason, integration_id),
-    outcome: outcome as 'rejected' | 'dead',
-    reason,
-    integration_id: integration_id!,
-    count: Number(count),
-    first_at: first_at!,
-    last_at: last_at!,
-    example_id,
-  }));

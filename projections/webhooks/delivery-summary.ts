@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { LastFailure } from './delivery-reports.ts';
+import { shownFields } from './delivery-shown.ts';
+import { type DeliveryState, STATES } from './delivery-states.ts';
 
 export const GROUPS = ['agent_id', 'integration_id', 'provider', 'event', 'reason', 'matched_secret'] as const;
 
@@ -17,9 +19,28 @@ export type Outcomes = z.output<typeof Outcomes>;
 
 const COUNTS = { description: 'How many deliveries have each outcome' } as const;
 
+const StateCounts = z
+  .object(
+    Object.fromEntries(STATES.map((state) => [state, z.int().meta({ description: `How many are ${state}`, examples: [3] })])) as Readonly<
+      Record<DeliveryState, z.ZodInt>
+    >,
+  )
+  .meta({ id: 'DeliveryStateCounts' });
+
 export const DeliverySummary = z
   .object({
     outcomes: Outcomes.meta(COUNTS),
+    states: StateCounts.nullable().meta({
+      description: 'How many deliveries are in each state; null without `by_state`',
+      examples: [null],
+    }),
+    replayable: z
+      .object({
+        all: z.int().meta({ description: 'How many can be sent again: accepted and dead ones that no rule holds or has held too long' }),
+        dead: z.int().meta({ description: 'How many of them are dead' }),
+      })
+      .nullable()
+      .meta({ description: 'How many deliveries can be sent again; null without `by_state`', examples: [null] }),
     groups: z
       .array(
         z.object({
@@ -46,19 +67,43 @@ export const DeliverySummary = z
 export const DeliveryProblem = z
   .object({
     fingerprint: z.string().meta({
-      description: 'Identifies the outcome, reason and integration that the deliveries have in common',
+      description: 'Identifies what the deliveries have in common',
       examples: ['b1946ac92492d234'],
     }),
-    outcome: z.enum(['rejected', 'dead']).meta({ description: '`rejected`: not verified; `dead`: given up' }),
+    outcome: z
+      .enum(['rejected', 'dead', 'blocked'])
+      .meta({ description: '`rejected`: not verified; `dead`: given up; `blocked`: stopped by a rule or check' }),
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why they were rejected or given up', examples: ['bad_signature'] }),
-    integration_id: idOf(
-      'webhook integration',
-      'The id of the webhook integration, of the skill whose webhook was called, of the cron job, or of the benchmark',
-    ),
+      .meta({
+        description: 'Why they were rejected, blocked or given up; null if the deliveries differ in it',
+        examples: ['bad_signature'],
+      }),
+    rule: z
+      .string()
+      .nullable()
+      .meta({ description: 'The rule or check that has blocked them; otherwise null', examples: [null] }),
+    problem: z
+      .string()
+      .nullable()
+      .meta({ description: 'The `problem` of the dead deliveries; null without a report of a runner', examples: ['b1946ac92492d234'] }),
+    agent_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The agent of all of them; null if there are several', examples: ['czdoc9is0j8ht9lgmxg9edn58'] }),
+    agent_name: shownFields.agent_name,
+    integration_id: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The id of the webhook integration, of the skill whose webhook was called, of the cron job, or of the benchmark; null if there are several',
+        examples: ['c8kq3n5m7p2r4t6v8x0z1b3d5'],
+      }),
+    integration_label: shownFields.integration_label,
     count: z.int().meta({ description: 'How many deliveries there are', examples: [12] }),
+    share: z.number().meta({ description: 'Their share of all deliveries of the period, from 0 to 1', examples: [0.029] }),
     first_at: Timestamp.meta({ description: 'When the first of them was received' }),
     last_at: Timestamp.meta({ description: 'When the last of them was received' }),
     example_id: idOf('delivery', 'The last of them'),

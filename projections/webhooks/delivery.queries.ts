@@ -9,10 +9,11 @@ import { type DeliveryDetailRow, type DeliveryRead, deliveries, table } from './
 import { allAttempts } from './delivery-attempts.ts';
 import { withRedeliveries } from './delivery-redeliveries.ts';
 import type { StoredReport } from './delivery-reports.ts';
+import type { shownFields } from './delivery-shown.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
-type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview'>;
+type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview' | keyof typeof shownFields>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 type StoredDoc = z.output<typeof table.docs.doc>;
 type WithPlace<Doc> = Doc & { readonly place: string | null };
@@ -167,6 +168,29 @@ export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: P
 export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
   return found && deliveryOf(reads, found);
+};
+
+type ProviderRef = { readonly tenant_id: string; readonly provider_delivery_id: string };
+
+const newestWithProviderId = defineQuery((db, { tenant_id, provider_delivery_id }: ProviderRef) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select('delivery.id')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.provider_delivery_id', '=', provider_delivery_id)
+    .orderBy('delivery.received_at', 'desc')
+    .orderBy('delivery.id', 'desc')
+    .limit(({ lit }) => lit(1)),
+);
+
+/** Finds the newest delivery that a provider knows by this id; null if there is none. */
+export const deliveryByProviderId = async (
+  reads: Reads,
+  tenant_id: string,
+  provider_delivery_id: string,
+): Promise<FoundDelivery | null> => {
+  const [found] = await reads.rows(newestWithProviderId, { tenant_id, provider_delivery_id });
+  return found ? deliveryById(reads, tenant_id, found.id) : null;
 };
 
 /** The assumed maximum difference between the clocks of two processes, in milliseconds. */

@@ -16,6 +16,7 @@ import { patchExpired, patchReleased, patchRequeued, patchSession, type SessionS
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
+import { shownFields } from './delivery-shown.ts';
 import { STATUS_DESCRIPTION, STATUSES } from './delivery-states.ts';
 import { Origin, ShownStep, Step } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
@@ -48,6 +49,20 @@ const Delivery = z.object({
   }),
   reason: z.string().nullable().meta({ description: 'Why the delivery was blocked, rejected or given up' }),
   reason_note: ReasonNote,
+  rule: z
+    .string()
+    .nullable()
+    .default(null)
+    .meta({ description: 'The rule or check that has blocked the delivery; null if none has', examples: ['no-bots'] }),
+  problem: z
+    .string()
+    .nullable()
+    .default(null)
+    .meta({
+      description:
+        'Identifies why the last failed attempt that a runner has reported failed: it is the same for equal codes and reasons, apart from numbers and ids in these. Null without a report',
+      examples: ['b1946ac92492d234'],
+    }),
   replay_suspect: z.boolean().default(false).meta({ description: 'Whether the body arrived before under another delivery id' }),
   size_bytes: z.int().meta({ description: 'The size of the body in bytes', examples: [7324] }),
   sha256: z
@@ -75,7 +90,7 @@ const Delivery = z.object({
   }),
 });
 
-export const DeliveryRead = Delivery.extend({ preview: Preview }).meta({ id: 'DeliveryRead' });
+export const DeliveryRead = Delivery.extend({ preview: Preview, ...shownFields }).meta({ id: 'DeliveryRead' });
 
 /** DeliveryDetail without the payload, because no read model stores payloads. */
 export const DeliveryDetailRow = Delivery.extend({
@@ -166,6 +181,10 @@ export const table = {
     held_until: 'timestamptz',
     // When the broker delivers the last message again after a failed attempt; null if it has not failed.
     retry_at: 'timestamptz',
+    // The rule or check that has blocked the delivery.
+    rule: 'text',
+    // Identifies why the last reported attempt failed.
+    problem: 'text',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
   indexes: [
@@ -187,7 +206,7 @@ export const table = {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 15,
+  version: 16,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

@@ -10,14 +10,20 @@ import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
 import { tabTo } from '../fixtures/keyboard.ts';
 
+/** The id by which GitHub knows a delivery. */
+const GITHUB_ID = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
+
 const stage = async () => {
   const p = await startConsole();
   const agents: Record<string, string> = {};
   for (const name of ['Refund Assistant', 'Pull Request Reviewer', 'Dependency Updater']) agents[name] = await createAgent(p, name);
-  await deliver(p, await createIntegration(p, agents['Refund Assistant']!, 'Payments'), 'charge', {});
+  const integration = await createIntegration(p, agents['Refund Assistant']!, 'Payments');
+  await deliver(p, integration, 'charge', {});
+  const { id: wanted } = await deliver(p, integration, 'push', { n: 1 }, { headers: { 'x-github-delivery': GITHUB_ID } });
+  await deliver(p, integration, 'issues', { n: 2 });
   await p.waitForProjections();
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
-  return { p, agents, server, browser: await launchChromium(server.port) };
+  return { p, agents, wanted: wanted!, server, browser: await launchChromium(server.port) };
 };
 const given = chromium === undefined ? null : await stage();
 
@@ -28,7 +34,6 @@ const onList = async (act: (page: Page) => Promise<void>, options: Parameters<ty
   const { browser, p } = given!;
   const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 }, ...options });
   await page.goto(`${p.base}/deliveries${query}`);
-  await page.evaluate(`document.querySelector('.filters')?.setAttribute('open', '')`);
   await act(page);
   assert.equal(faults.found, []);
   await page.context().close();
@@ -113,6 +118,29 @@ browserTest('with more agents than a select may have, the combobox searches them
     await page.waitForSelector('button[aria-label="Remove Worker 197"]');
     await page.fill(AGENT, 'no such');
     await page.waitForSelector('text=No agent matches “no such”.');
+  });
+});
+
+browserTest("a delivery is found by GitHub's id in two clicks and one field, and by the palette", async () => {
+  const { p, wanted } = given!;
+  const path = `${p.base}/deliveries/${wanted}`;
+  await onList(async (page) => {
+    await page.click('summary:has-text("Filter")');
+    await page.fill('[name="provider_delivery_id"]', GITHUB_ID);
+    await page.click('.picker[open] button.primary');
+    await page.waitForURL(/provider_delivery_id=7/);
+    const shown = await page.evaluate(`[...document.querySelectorAll('[data-kind="delivery"]')].map((row) => row.dataset.id)`);
+    assert.equal(shown, [wanted]);
+    await page.click(`a[aria-label="Remove Provider's delivery id: ${GITHUB_ID}"]`);
+    await page.waitForURL((url) => !url.searchParams.get('provider_delivery_id'));
+    assert.is(await page.locator('[data-kind="delivery"]').count(), 3);
+  });
+  await onList(async (page) => {
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(GITHUB_ID);
+    await page.waitForSelector('dialog[open] [role="option"]:has-text("push")');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**${path}`);
   });
 });
 

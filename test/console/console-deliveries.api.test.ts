@@ -21,13 +21,15 @@ const pageOf = async (path: string, session?: string): Promise<string> => {
 };
 const countsIn = (html: string): string[] => [...html.matchAll(/data-count="(\w+)">(\d+)/g)].map((found) => `${found[1]} ${found[2]}`);
 
-test('the list of deliveries shows how many deliveries had each outcome; filtering the list by outcome does not change these numbers', async () => {
-  const counts = ['accepted 1', 'blocked 0', 'rejected 1', 'dead 0'];
+test('the list of deliveries shows how many are in each state; a filter by state does not change these numbers', async () => {
+  const counts = ['all 2', 'acknowledged 0', 'waiting 1', 'dead 0', 'blocked 0', 'rejected 1'];
   assert.equal(countsIn(await pageOf('/deliveries')), counts);
-  const filtered = await pageOf('/deliveries?outcome=rejected');
-  assert.equal(countsIn(filtered), counts);
-  assert.not.match(filtered, new RegExp(`data-id="${accepted}"`));
-  assert.match(filtered, new RegExp(`data-id="${rejected}"`));
+  for (const query of ['state=rejected', 'outcome=rejected']) {
+    const filtered = await pageOf(`/deliveries?${query}`);
+    assert.equal(countsIn(filtered), counts);
+    assert.not.match(filtered, new RegExp(`data-id="${accepted}"`));
+    assert.match(filtered, new RegExp(`data-id="${rejected}"`));
+  }
 });
 
 test("the chart of deliveries covers the selected period; each bar links to the deliveries of the bar's time", async () => {
@@ -132,8 +134,7 @@ test('for a forged delivery, the list of deliveries and the page of rejected del
   assert.not.match(detail, /As signed curl/);
   const problems = await pageOf('/deliveries/problems');
   assert.match(problems, /data-kind="delivery-problem"/);
-  assert.match(problems, new RegExp(`outcome=rejected&amp;integration_id=${integration}&amp;reason=${reason}`));
-  assert.match(problems, new RegExp(`/deliveries/${rejected}"`));
+  assert.match(problems, new RegExp(`state=rejected&amp;integration_id=${integration}&amp;reason=${reason}`));
 });
 
 test('the page of a delivery shows curl commands that sign it again, and contain no secret', async () => {
@@ -211,13 +212,15 @@ test('a dead letter is sent again with the button of its page, which then shows 
   });
   await p.waitForProjections();
   assert.match(await pageOf(path), /The runner has not reported why/);
-  for (const page of ['/deliveries/problems', '/deliveries?outcome=dead']) assert.match(await pageOf(page), /no report/);
+  for (const page of ['/deliveries/problems', '/deliveries?outcome=dead']) assert.match(await pageOf(page), /(no|without a) report/);
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'Runner' } })).body as { key: string };
   const report = { attempt: 1, outcome: 'failed', code: '3', reason: 'no <model>', stderr_tail: 'Error: <none>\n', seconds: 2 };
   assert.is((await p.send('POST', `${p.tenant}${path}/attempts`, { key: runner.key, body: report })).status, 204);
   await p.waitForProjections();
-  for (const list of ['/deliveries?outcome=dead', '/deliveries/problems'])
-    assert.match(await pageOf(list), new RegExp(`^(?=[\\s\\S]*${path})[\\s\\S]*failed \\(3\\): no &lt;model&gt;`));
+  assert.match(await pageOf('/deliveries?state=dead'), new RegExp(`${path}[\\s\\S]*failed \\(3\\): no &lt;model&gt;`));
+  const group = /href="([^"]*problem=[^"]*)" class="row-link"><span class="event">no &lt;model&gt;<\/span><\/a><div class="quiet">code 3</;
+  const [, href = ''] = group.exec(await pageOf('/deliveries/problems'))!;
+  assert.match((await p.open(href.replaceAll('&amp;', '&'))).text, new RegExp(path));
   const dead = await pageOf(path);
   assert.match(
     dead,

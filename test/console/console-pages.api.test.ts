@@ -215,7 +215,7 @@ test('the URL of a list contains its filters; if nothing matches them, the list 
 test('if a filter in the URL is invalid, the page shows the problem of the API and keeps the navigation', async () => {
   const { status, text } = await p.open(`${p.base}/deliveries?outcome=nonsense`);
   assert.is(status, 422);
-  assert.match(text, /data-problem[\s\S]+outcome/);
+  assert.match(text, /data-problem[\s\S]+state/);
   assert.match(text, /aria-label="Main"/);
 });
 

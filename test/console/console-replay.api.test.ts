@@ -102,7 +102,7 @@ test('the replay form of an integration leads to the page of its job, and its dr
   assert.match(sent.headers.get('location')!, /\/jobs\/c\w{24}\?/);
 });
 
-test('a group of dead deliveries on the page of problems leads to a form that counts exactly this group; a period limits the groups', async () => {
+test('a row of Problems leads to its deliveries, whose form counts exactly these; a period limits the rows', async () => {
   const { event_id } = p.eventsOf('DeliveryRequeued').findLast(({ id }) => id === pushes[0])!;
   const data = {
     delivery_id: pushes[0]!,
@@ -117,9 +117,12 @@ test('a group of dead deliveries on the page of problems leads to a form that co
   await p.log.append(`acknowledgement-${p.tenant_id}.${agent}`, 'none', [dead]);
   await p.waitForProjections();
   const problems = await p.open(`${p.base}/deliveries/problems`);
-  const link = linkIn(problems.text, 'replayTenantDeliveries')!;
+  const group = /href="([^"]*state=dead[^"]*)" class="row-link"/.exec(problems.text)![1]!.replaceAll('&amp;', '&');
+  const listed = await p.open(group);
+  assert.match(listed.text, /Replay 1 …/);
+  const link = linkIn(listed.text, 'replayTenantDeliveries')!;
   const query = new URL(link, 'http://annals.test').searchParams;
-  assert.equal([query.get('outcome'), query.get('reason'), query.get('integration_id')], ['dead', 'max_deliveries', integration]);
+  assert.equal([query.get('outcome'), query.get('reason'), query.get('problem')], ['dead', 'max_deliveries', 'none']);
   assert.match((await follow(link)).text, /1 delivery matches/);
   const past = await p.open(`${p.base}/deliveries/problems?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z`);
   assert.match(past.text, /No problems in this period/);
@@ -153,7 +156,7 @@ test('a blocked delivery is released with the form on its page, which then says 
 
 test('the list of blocked deliveries leads to the form that releases all of them with one reason', async () => {
   const list = await p.open(`${p.base}/deliveries?outcome=blocked`);
-  assert.match(list.text, /Release all that match/);
+  assert.match(list.text, /Release 1 …/);
   const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);
   assert.match(form.text, /data-total="1"/);
   const fields = submittedBy(formIn(form.text, 'replayTenantDeliveries'), { '/release_reason': 'Paused by mistake' });
@@ -180,7 +183,7 @@ test('a held delivery says on its page and in the list why it waits, and can be 
   assert.not.match(shown.text, /data-form="redeliverDelivery"/);
   const list = await p.open(`${p.base}/deliveries?status=held`);
   assert.match(list.text, new RegExp(`data-id="${held}"`));
-  assert.not.match(list.text, /that match/);
+  assert.not.match(list.text, /replayTenantDeliveries/);
   const answer = await p.send('POST', `${p.tenant}/deliveries/${held}/release`, { body: { reason: 'It is urgent' } });
   assert.is(answer.status, 202, answer.text);
   await p.waitForProjections();

@@ -1592,7 +1592,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: of an integration, held
+-- deliveryPage: in the state queued
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -1617,34 +1617,53 @@ from
       "deliveries"."deliveries" as "delivery"
     where
       "delivery"."tenant_id" = $2
-      and "delivery"."integration_id" = $3
       and (
-        "delivery"."held_at" is not null
-        or (
-          "delivery"."unsettled" <= (
-            select
-              "publication"."place"
-            from
-              "deliveries"."publications" as "publication"
-            order by
-              "publication"."recorded" desc
-            limit
-              1
-          )
-          and delivery.message_agent_id = any ($4::text[])
-          and not (
-            coalesce(delivery.retry_at <= $5::timestamptz, true)
-            and exists (
-              select
-              from
-                unnest($6::text[], $7::text[]) as working (agent_id, before)
-              where
-                working.agent_id = delivery.message_agent_id
-                and delivery.unsettled < working.before
-            )
-          )
-        )
+        delivery.unsettled is not null
+        or delivery.held_at is not null
       )
+      and case
+        when delivery.held_at is not null then 'held'
+        when delivery.unsettled > coalesce(
+          (
+            (
+              select
+                "publication"."place"
+              from
+                "deliveries"."publications" as "publication"
+              order by
+                "publication"."recorded" desc
+              limit
+                1
+            )
+          ),
+          ''
+        ) then 'waiting'
+        when delivery.message_agent_id = any ($3::text[])
+        and not (
+          coalesce(delivery.retry_at <= $4::timestamptz, true)
+          and exists (
+            select
+            from
+              unnest($5::text[], $6::text[]) as working (agent_id, before)
+            where
+              working.agent_id = delivery.message_agent_id
+              and delivery.unsettled < working.before
+          )
+        ) then 'held'
+        when delivery.retry_at is not null then 'retrying'
+        when (
+          coalesce(delivery.retry_at <= $7::timestamptz, true)
+          and exists (
+            select
+            from
+              unnest($8::text[], $9::text[]) as working (agent_id, before)
+            where
+              working.agent_id = delivery.message_agent_id
+              and delivery.unsettled < working.before
+          )
+        ) then 'running'
+        else 'queued'
+      end = $10
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -4308,7 +4327,7 @@ where
 group by
   "delivery"."outcome";
 
--- deliverySummary: of some agents, in buckets
+-- deliverySummary: by state
 select
   "delivery"."outcome",
   count(*) as "count"
@@ -4316,44 +4335,77 @@ from
   "deliveries"."deliveries" as "delivery"
 where
   "delivery"."tenant_id" = $1
-  and "delivery"."agent_id" = any ($2)
-  and "delivery"."received_at" >= $3
-  and "delivery"."received_at" < $4
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
 group by
   "delivery"."outcome";
 
--- deliverySummary: of some agents, in buckets
+-- deliverySummary: by state
 select
-  width_bucket(
-    extract(
-      epoch
-      from
-        delivery.received_at
-    )::float8,
-    extract(
-      epoch
-      from
-        $1::timestamptz
-    )::float8,
-    extract(
-      epoch
-      from
-        $2::timestamptz
-    )::float8,
-    $3::int
-  ) as "bucket",
-  "delivery"."outcome",
+  "open"."state",
+  "open"."is_by_rule",
   count(*) as "count"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $4
-  and "delivery"."agent_id" = any ($5)
-  and "delivery"."received_at" >= $6
-  and "delivery"."received_at" < $7
+  (
+    select
+      case
+        when delivery.held_at is not null then 'held'
+        when delivery.unsettled > coalesce(
+          (
+            (
+              select
+                "publication"."place"
+              from
+                "deliveries"."publications" as "publication"
+              order by
+                "publication"."recorded" desc
+              limit
+                1
+            )
+          ),
+          ''
+        ) then 'waiting'
+        when delivery.message_agent_id = any ($1::text[])
+        and not (
+          coalesce(delivery.retry_at <= $2::timestamptz, true)
+          and exists (
+            select
+            from
+              unnest($3::text[], $4::text[]) as working (agent_id, before)
+            where
+              working.agent_id = delivery.message_agent_id
+              and delivery.unsettled < working.before
+          )
+        ) then 'held'
+        when delivery.retry_at is not null then 'retrying'
+        when (
+          coalesce(delivery.retry_at <= $5::timestamptz, true)
+          and exists (
+            select
+            from
+              unnest($6::text[], $7::text[]) as working (agent_id, before)
+            where
+              working.agent_id = delivery.message_agent_id
+              and delivery.unsettled < working.before
+          )
+        ) then 'running'
+        else 'queued'
+      end as "state",
+      delivery.held_at is not null as "is_by_rule"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $8
+      and "delivery"."received_at" >= $9
+      and "delivery"."received_at" < $10
+      and (
+        delivery.unsettled is not null
+        or delivery.held_at is not null
+      )
+  ) as "open"
 group by
-  "bucket",
-  "delivery"."outcome";
+  "open"."state",
+  "open"."is_by_rule";
 
 -- replayableOfTenantIds: of a tenant
 select
@@ -4404,6 +4456,57 @@ order by
   "delivery"."id"
 limit
   $6;
+
+-- withDeliveryNames: of some deliveries
+select
+  "agent"."id",
+  "agent"."name"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."id" = any ($2)
+union all
+select
+  "integration"."id",
+  "integration"."label" as "name"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."tenant_id" = $3
+  and "integration"."id" = any ($4)
+union all
+select
+  "job"."id",
+  "job"."name"
+from
+  "cron_jobs"."jobs" as "job"
+where
+  "job"."tenant_id" = $5
+  and "job"."id" = any ($6)
+union all
+select
+  "skill"."id",
+  "skill"."name"
+from
+  "skills"."skills" as "skill"
+where
+  "skill"."tenant_id" = $7
+  and "skill"."id" = any ($8);
+
+-- deliveryByProviderId: call
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."provider_delivery_id" = $2
+order by
+  "delivery"."received_at" desc,
+  "delivery"."id" desc
+limit
+  1;
 
 -- hasHeldOver: call
 select
@@ -4689,29 +4792,67 @@ where
 
 -- deliveryProblems: of a tenant
 select
-  "delivery"."outcome",
-  "delivery"."reason",
-  "delivery"."integration_id",
+  "keyed"."outcome",
+  "keyed"."why",
+  "keyed"."rule",
+  "keyed"."problem",
+  "keyed"."where",
+  case
+    when min(keyed."reason") = max(keyed."reason") then min(keyed."reason")
+  end as "reason",
+  case
+    when min(keyed."agent_id") = max(keyed."agent_id") then min(keyed."agent_id")
+  end as "agent_id",
+  case
+    when min(keyed."integration_id") = max(keyed."integration_id") then min(keyed."integration_id")
+  end as "integration_id",
   count(*) as "count",
-  min("delivery"."received_at") as "first_at",
-  max("delivery"."received_at") as "last_at",
+  min("keyed"."received_at") as "first_at",
+  max("keyed"."received_at") as "last_at",
   (
     array_agg(
-      delivery.id
+      keyed.id
       order by
-        delivery.received_at desc,
-        delivery.id desc
+        keyed.received_at desc,
+        keyed.id desc
     )
   ) [1] as "example_id"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $1
-  and "delivery"."outcome" in ($2, $3)
+  (
+    select
+      "delivery"."id",
+      "delivery"."outcome",
+      "delivery"."reason",
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."received_at",
+      case
+        when delivery.outcome = 'blocked' then delivery.rule
+      end as "rule",
+      case
+        when delivery.outcome = 'dead' then delivery.problem
+      end as "problem",
+      case
+        when delivery.outcome = 'dead' then delivery.agent_id
+        else delivery.integration_id
+      end as "where",
+      case
+        when delivery.outcome = 'dead'
+        and delivery.problem is not null then null
+        else delivery.reason
+      end as "why"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."outcome" in ($2, $3, $4)
+  ) as "keyed"
 group by
-  "delivery"."outcome",
-  "delivery"."reason",
-  "delivery"."integration_id"
+  "keyed"."outcome",
+  "keyed"."why",
+  "keyed"."rule",
+  "keyed"."problem",
+  "keyed"."where"
 order by
   "last_at" desc,
   "example_id" desc
@@ -4720,31 +4861,69 @@ limit
 
 -- deliveryProblems: of a period
 select
-  "delivery"."outcome",
-  "delivery"."reason",
-  "delivery"."integration_id",
+  "keyed"."outcome",
+  "keyed"."why",
+  "keyed"."rule",
+  "keyed"."problem",
+  "keyed"."where",
+  case
+    when min(keyed."reason") = max(keyed."reason") then min(keyed."reason")
+  end as "reason",
+  case
+    when min(keyed."agent_id") = max(keyed."agent_id") then min(keyed."agent_id")
+  end as "agent_id",
+  case
+    when min(keyed."integration_id") = max(keyed."integration_id") then min(keyed."integration_id")
+  end as "integration_id",
   count(*) as "count",
-  min("delivery"."received_at") as "first_at",
-  max("delivery"."received_at") as "last_at",
+  min("keyed"."received_at") as "first_at",
+  max("keyed"."received_at") as "last_at",
   (
     array_agg(
-      delivery.id
+      keyed.id
       order by
-        delivery.received_at desc,
-        delivery.id desc
+        keyed.received_at desc,
+        keyed.id desc
     )
   ) [1] as "example_id"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $1
-  and "delivery"."received_at" >= $2
-  and "delivery"."received_at" < $3
-  and "delivery"."outcome" in ($4, $5)
+  (
+    select
+      "delivery"."id",
+      "delivery"."outcome",
+      "delivery"."reason",
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."received_at",
+      case
+        when delivery.outcome = 'blocked' then delivery.rule
+      end as "rule",
+      case
+        when delivery.outcome = 'dead' then delivery.problem
+      end as "problem",
+      case
+        when delivery.outcome = 'dead' then delivery.agent_id
+        else delivery.integration_id
+      end as "where",
+      case
+        when delivery.outcome = 'dead'
+        and delivery.problem is not null then null
+        else delivery.reason
+      end as "why"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."received_at" >= $2
+      and "delivery"."received_at" < $3
+      and "delivery"."outcome" in ($4, $5, $6)
+  ) as "keyed"
 group by
-  "delivery"."outcome",
-  "delivery"."reason",
-  "delivery"."integration_id"
+  "keyed"."outcome",
+  "keyed"."why",
+  "keyed"."rule",
+  "keyed"."problem",
+  "keyed"."where"
 order by
   "last_at" desc,
   "example_id" desc

@@ -16,6 +16,7 @@ test('a repeated report of an attempt that is forgotten is recorded with its tex
       agent_id: agentOf(0),
       report: { delivery_id: deliveryOf(0), attempt, seconds: 1 },
       texts: { reason: 'no', stderr_tail: null },
+      problem: '0123456789abcdef',
       seal: async () => `sealed for ${attempt}`,
     });
   await send(1);

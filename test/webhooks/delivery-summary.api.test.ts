@@ -62,7 +62,7 @@ await until<Summary>('deliveries/summary', ({ outcomes }) => outcomes.rejected =
 
 test('the summary of deliveries counts them by outcome, group and time, and accepts the same filters as the list', async () => {
   const all = { accepted: 4, blocked: 1, rejected: 1, dead: 0 };
-  assert.equal(await read('deliveries/summary'), { outcomes: all, groups: [], buckets: [] });
+  assert.equal(await read('deliveries/summary'), { outcomes: all, states: null, replayable: null, groups: [], buckets: [] });
   const byAgent = await read<Summary>('deliveries/summary?group_by=agent_id');
   assert.equal(byAgent.groups, [
     { key: agent, outcomes: { accepted: 3, blocked: 0, rejected: 1, dead: 0 } },
@@ -103,11 +103,25 @@ test("the list of deliveries can be filtered by the reason of a block or rejecti
   assert.is((await ids('matched_secret=current')).length, 5);
 });
 
-test('callers who may read integrations can list rejected deliveries, and count them by reason and by integration', async () => {
+test('callers who may read integrations get the rejected and blocked deliveries by reason or rule, and integration', async () => {
   const found = await read<Json[]>('deliveries/problems');
   assert.equal(
-    found.map(({ outcome, reason, integration_id, count }) => [outcome, reason, integration_id, count]),
-    [['rejected', 'signature_mismatch', first, 1]],
+    found.map(({ outcome, reason, rule, integration_id, integration_label, count }) => [
+      outcome,
+      reason,
+      rule,
+      integration_id,
+      integration_label,
+      count,
+    ]),
+    [
+      ['rejected', 'signature_mismatch', null, first, 'Code', 1],
+      ['blocked', 'event_filter', 'event_filter', second, 'Code', 1],
+    ],
+  );
+  assert.equal(
+    found.map(({ share }) => share),
+    [1 / 6, 1 / 6],
   );
   assert.match(found[0]!.fingerprint as string, /^[0-9a-f]{16}$/);
   const example = await read<Json>(`deliveries/${found[0]!.example_id}`);

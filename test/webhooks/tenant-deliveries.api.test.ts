@@ -79,6 +79,12 @@ test("each filter of the tenant's list of deliveries, and all filters together, 
     ['event=push', 4],
     ['outcome=blocked', 1],
     ['status=waiting', 5],
+    ['state=waiting', 5],
+    ['state=blocked', 1],
+    ['state=blocked&rule=event_filter', 1],
+    ['state=blocked&rule=other', 0],
+    ['state=acknowledged', 0],
+    ['problem=none', 6],
     ['status=running', 0],
     ['status=dead', 0],
     ['status=dead&outcome=accepted', 0],
@@ -91,7 +97,18 @@ test("each filter of the tenant's list of deliveries, and all filters together, 
     [`agent_id=c${'a'.repeat(24)}`, 0],
   ];
   for (const [query, count] of queries) assert.is((await list(`?${query}`)).length, count, query);
-  for (const wrong of ['provider=none', 'agent_id=x', 'outcome=lost', 'status=lost', 'event=', 'sort=event', 'colour=red', 'from=now'])
+  for (const wrong of [
+    'provider=none',
+    'agent_id=x',
+    'outcome=lost',
+    'status=lost',
+    'state=lost',
+    'state=dead&status=dead',
+    'event=',
+    'sort=event',
+    'colour=red',
+    'from=now',
+  ])
     assert.is((await p.send('GET', `${p.tenant}/deliveries?${wrong}`)).status, 422, wrong);
 });
 
@@ -127,7 +144,7 @@ test('deliveries that were published and that no runner has are listed as queued
   assert.equal(await list('?status=waiting'), []);
 });
 
-test("reading a page of the tenant's deliveries takes three database queries, however many of the deliveries are published", async () => {
+test("reading a page of the tenant's deliveries takes four database queries, however many of the deliveries are published", async () => {
   const counts: number[] = [];
   const { rows, page } = p.reads;
   for (const limit of [1, 5]) {
@@ -144,7 +161,7 @@ test("reading a page of the tenant's deliveries takes three database queries, ho
     counts.push(queries);
   }
   Object.assign(p.reads, { rows, page });
-  assert.equal(counts, [3, 3]);
+  assert.equal(counts, [4, 4]);
 });
 
 afterLastTest(p.close);

@@ -1,106 +1,123 @@
+import type { Rows } from '../../areas.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
+import { filtersIn, rangeOf, sentFilters, stateIn } from '../delivery-filters.ts';
+import { deliveryViews } from '../delivery-views.ts';
+import { filterBar } from '../filter-bar.ts';
 import type { Names } from '../name-cache.ts';
 import { agentNames, chosenByName, integrationNames, namesIn } from '../names.ts';
 import { noDeliveries } from '../no-deliveries.ts';
 import { page } from '../page.ts';
-import { badge } from '../parts/badge.ts';
+import type { Choice } from '../parts/combobox.ts';
 import { countText } from '../parts/count-text.ts';
 import { deliveryChart } from '../parts/delivery-chart.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
-import { filterTabs } from '../parts/filters.ts';
+import { type FilterField, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
-import { OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { tags } from '../parts/tags.ts';
+import { reasonWords } from '../parts/reason-words.ts';
+import { stateCounts } from '../parts/state-counts.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { rangeWords, type TimeRange } from '../parts/time-range.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span } = tags;
+const { a } = tags;
 
-const STATUSES = ['waiting', 'queued', 'running', 'held'] as const;
-const FIELDS = [
-  { name: 'event', label: 'Event', placeholder: 'push' },
-  { name: 'provider', label: 'Provider', placeholder: 'github' },
-  { name: 'reason', label: 'Reason', placeholder: 'signature_mismatch' },
-  { name: 'agent_id', label: 'Agent' },
-  { name: 'integration_id', label: 'Integration' },
-  { name: 'provider_delivery_id', label: "Provider's delivery id" },
-  { name: 'matched_secret', label: 'Secret', options: ['current', 'previous'] },
-  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
-  { name: 'to', label: 'To', placeholder: '2 hours ago' },
-] as const;
-const FIELD_NAMES = FIELDS.map(({ name }) => name);
-/** The query parameters of the page that are passed to the API operations. */
-const PASSED = ['outcome', 'status', ...FIELD_NAMES] as const;
+type Summary = ReplyOf<Rows['summarizeDeliveries']>;
+type Problem = ReplyOf<Rows['listDeliveryProblems']>[number];
+
 const BUCKETS = 48;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 
-/**
- * Returns the time range of the chart: the one in the filters or, by default, one day that ends at the next full
- * minute.
- */
-const chartRange = ({ query }: Visit): { readonly from: string; readonly to: string } => {
-  const end = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
-  const to = query.get('to') || new Date(end).toISOString();
-  const start = (Number.isNaN(Date.parse(to)) ? end : Date.parse(to)) - DAY_MS;
-  return { from: query.get('from') || new Date(start).toISOString(), to };
-};
+const MORE: readonly FilterField[] = [
+  { name: 'provider_delivery_id', label: "Provider's delivery id", placeholder: '72d3162e-cc78-11e3-81ab-4c9367dc0958' },
+  { name: 'matched_secret', label: 'Secret', options: ['current', 'previous'] },
+];
 
-/** Adds to the filters by resource what can be chosen, by name. */
-const withChoices = (visit: Visit, names: Readonly<Record<string, Names>>): readonly FilterField[] =>
-  FIELDS.map((field) => {
-    const found = names[field.name];
-    return found ? { ...field, ...chosenByName(visit, field.name === 'agent_id' ? 'agent' : 'integration', found) } : field;
+/** Returns the events that can be chosen, with how many deliveries have each. */
+const eventChoices = ({ groups }: Summary): readonly Choice[] =>
+  groups.flatMap(({ key, outcomes }) => {
+    const count = Object.values(outcomes).reduce((sum, one) => sum + one, 0);
+    return key === null ? [] : [{ value: key, name: key, detail: countText(count) }];
   });
 
-const countOf = (counts: Outcomes | null, outcome: (typeof OUTCOMES)[number]) =>
-  counts === null ? null : span({ class: 'count', 'data-count': outcome }, countText(counts[outcome]));
+/** Returns the reasons that can be chosen, with how many deliveries have each. */
+const reasonChoices = (problems: readonly Problem[]): readonly Choice[] =>
+  [...Map.groupBy(problems, ({ reason }) => reason)].flatMap(([reason, found]) => {
+    const count = found.reduce((sum, one) => sum + one.count, 0);
+    return reason === null ? [] : [{ value: reason, name: reasonWords(reason), detail: countText(count) }];
+  });
 
-const states = (visit: Visit, counts: Outcomes | null) => {
-  const current = visit.query.get('outcome') ?? visit.query.get('status');
-  const linkTo = (changes: Record<string, string | null>) => withQuery(visit, { outcome: null, status: null, cursor: null, ...changes });
-  return filterTabs('Filter by state', current, [
-    {
-      value: null,
-      label: span(null, 'All', counts === null ? null : span({ class: 'count' }, countText(sumOf(counts)))),
-      href: linkTo({}),
-    },
-    ...OUTCOMES.map((outcome) => ({
-      value: outcome,
-      label: span(null, badge(outcome), countOf(counts, outcome)),
-      href: linkTo({ outcome }),
-    })),
-    ...STATUSES.map((status) => ({ value: status, label: badge(status), href: linkTo({ status }) })),
-  ]);
+type Found = {
+  readonly summary: Answer<Summary>;
+  readonly problems: Answer<readonly Problem[]> | null;
+  readonly agents: Names;
+  readonly integrations: Names;
+};
+
+const fieldsOf = (visit: Visit, { summary, problems, agents, integrations }: Found): readonly FilterField[] => [
+  { name: 'event', label: 'Event', choices: summary.ok ? eventChoices(summary.value) : [] },
+  { name: 'integration_id', label: 'Integration', ...chosenByName(visit, 'integration', integrations) },
+  { name: 'agent_id', label: 'Agent', ...chosenByName(visit, 'agent', agents) },
+  { name: 'reason', label: 'Reason', choices: problems?.ok ? reasonChoices(problems.value) : [] },
+];
+
+/** Returns what is said about the filters that only links to the page set. */
+const setByLinks = ({ query }: Visit, problems: Found['problems']): readonly (readonly [string, string])[] => {
+  const [rule, problem, provider] = ['rule', 'problem', 'provider'].map((name) => query.get(name) || null);
+  const like = problems?.ok ? problems.value.find((one) => one.problem !== null && one.problem === problem) : undefined;
+  return [
+    ...(rule ? [['rule', `Rule: ${rule}`] as const] : []),
+    ...(problem
+      ? [['problem', problem === 'none' ? 'Without a report' : (like?.example_failure?.reason ?? 'The same reason')] as const]
+      : []),
+    ...(provider ? [['provider', `Provider: ${provider}`] as const] : []),
+  ];
+};
+
+/** How many deliveries of the page can be sent again or released, of all that it selects; null if it is not known. */
+const sendable = (state: string | null, { states, replayable }: Summary): number | null => {
+  if (states === null || replayable === null) return null;
+  if (state === 'acknowledged' || state === 'blocked') return states[state];
+  return state === 'dead' ? replayable.dead : replayable.all;
 };
 
 /**
  * Returns the link to the form that sends again, or releases, all deliveries that match the filters of the page. The
- * form's filter `to` is the current time, so that its count does not change while deliveries arrive. Returns null if no
- * such delivery can be sent: rejected ones have no body, and held ones go on by themselves.
+ * form's filter `to` is the current time, so that its count does not change while deliveries arrive.
  */
-const replayLink = (visit: Visit, filters: Readonly<Record<string, string>>) =>
-  filters.outcome === 'rejected' || filters.status === 'held'
-    ? null
-    : formLink(
-        visit,
-        visit.rows.replayTenantDeliveries,
-        { to: new Date().toISOString(), ...filters, tenant_id: visit.params.tenant_id! },
-        filters.outcome === 'blocked' ? 'Release all that match' : 'Select all that match',
-        { icon: 'rotate-ccw', returnTo: withQuery(visit, {}) },
-      );
+const sendLink = (visit: Visit, summary: Answer<Summary>): Child => {
+  const state = stateIn(visit);
+  const filters = sentFilters(state);
+  const count = summary.ok ? sendable(state, summary.value) : null;
+  if (filters === null || !count) return null;
+  const given = { to: new Date().toISOString(), ...filtersIn(visit), ...rangeOf(visit).times, ...filters };
+  return formLink(
+    visit,
+    visit.rows.replayTenantDeliveries,
+    { ...given, tenant_id: visit.params.tenant_id! },
+    `${state === 'blocked' ? 'Release' : 'Replay'} ${countText(count)} …`,
+    { icon: 'rotate-ccw', look: 'primary', returnTo: withQuery(visit, {}) },
+  );
+};
 
-/** Renders what replaces an empty list. It says how to get a first delivery or, with filters, how to remove them. */
-const nothing = (visit: Visit, isFiltered: boolean) =>
-  isFiltered
-    ? emptyState(
-        { icon: 'search', title: 'No delivery matches', why: 'Nothing matches the filters of this page.' },
-        a({ class: 'button', href: visit.path }, 'Clear the filters'),
-      )
-    : noDeliveries(visit);
+/**
+ * Renders what replaces an empty list: how to get a first delivery, a longer period, or how to remove the filters.
+ * `isFirst`: the visitor may see no delivery of any time.
+ */
+const nothing = (visit: Visit, range: TimeRange, { isFiltered, isFirst }: { isFiltered: boolean; isFirst: boolean }): Child => {
+  if (isFirst) return noDeliveries(visit);
+  const longer = a({ class: 'button', href: withQuery(visit, { period: 'all', from: null, to: null, cursor: null }) }, 'Show all times');
+  const clear = a({ class: 'button', href: visit.path }, 'Clear the filters');
+  if (isFiltered)
+    return emptyState(
+      { icon: 'search', title: 'No delivery matches', why: `Nothing ${rangeWords(range)} matches the filters of this page.` },
+      clear,
+      range.key === 'all' ? null : longer,
+    );
+  return emptyState({ icon: 'inbox', title: `No deliveries ${rangeWords(range)}`, why: 'There are earlier ones.' }, longer);
+};
 
 /** The page with the deliveries of a tenant, newest first. */
 export const deliveryListPage = page({
@@ -109,67 +126,62 @@ export const deliveryListPage = page({
   nav: 'Deliveries',
   categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection'],
   asks: (visit) => {
-    const tenant_id = visit.params.tenant_id!;
-    const filters = valuesIn(visit.query, PASSED);
-    const { outcome: _, ...unfiltered } = filters;
+    const { ask, rows, params } = visit;
+    const tenant_id = params.tenant_id!;
+    const [state, { times }] = [stateIn(visit), rangeOf(visit)];
+    const filters = { tenant_id, ...filtersIn(visit), ...times };
+    const selected = { ...filters, ...(state !== null && { state }) };
+    const deliveries = ask(rows.listTenantDeliveries, { preview: true, ...selected, ...valuesIn(visit.query, ['cursor']) } as never);
     return {
-      deliveries: visit.ask(visit.rows.listTenantDeliveries, {
-        tenant_id,
-        preview: true,
-        ...filters,
-        ...valuesIn(visit.query, ['cursor']),
-      }),
+      deliveries,
+      // Only an empty list says whether there are deliveries of another time.
+      any: deliveries.then((found) =>
+        found.ok && found.value.length === 0 ? ask(rows.listTenantDeliveries, { tenant_id, limit: 1 }) : null,
+      ),
       agents: agentNames(visit),
       integrations: integrationNames(visit),
-      summary: visit.ask(visit.rows.summarizeDeliveries, { tenant_id, ...unfiltered, ...chartRange(visit), buckets: BUCKETS }),
+      summary: ask(rows.summarizeDeliveries, { ...filters, buckets: BUCKETS, fit: true, by_state: true, group_by: 'event' } as never),
+      problems: visit.may('tenant:integrations:read') ? ask(rows.listDeliveryProblems, { tenant_id, ...times }) : Promise.resolve(null),
     };
   },
   title: () => 'Deliveries',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ deliveries, agents, integrations, summary }, visit) => {
-    const tenant_id = visit.params.tenant_id!;
-    const filters = valuesIn(visit.query, PASSED);
-    const at = (rest: string) => tenantPath(tenant_id, rest);
-    const isFiltered = Object.keys(filters).length > 0;
+  view: ({ deliveries, any, agents, integrations, summary, problems }, visit) => {
+    const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+    const [state, range] = [stateIn(visit), rangeOf(visit)];
+    const isFiltered = Object.keys(filtersIn(visit)).length > 0 || state !== null || range.key === 'own';
+    const names = { agents: namesIn(agents), integrations: namesIn(integrations) };
+    const isBare = deliveries.ok && deliveries.value.length === 0 && !isFiltered;
+    const isFirst = isBare && any?.ok === true && any.value.length === 0;
     const list = () => {
       if (!deliveries.ok) return problemPanel(deliveries.problem);
-      if (deliveries.value.length === 0) return nothing(visit, isFiltered);
-      return deliveryTable(
-        deliveries.value,
-        { tenantPath: at, agents: namesIn(agents), integrations: namesIn(integrations) },
-        'Deliveries',
-      );
+      if (deliveries.value.length === 0) return nothing(visit, range, { isFiltered, isFirst });
+      return deliveryTable(deliveries.value, { tenantPath: at, ...names }, 'Deliveries');
     };
-    const { from, to } = valuesIn(visit.query, ['from', 'to']);
-    const title = from || to ? 'Deliveries in this period' : 'Deliveries in the last 24 hours';
-    const isBare = deliveries.ok && deliveries.value.length === 0 && !isFiltered;
-    const isListed = deliveries.ok && deliveries.value.length > 0;
-    const kept = valuesIn(visit.query, ['outcome', 'status']);
+    const linkTo = (changes: Record<string, string | null>) =>
+      withQuery(visit, { state: null, outcome: null, status: null, cursor: null, ...changes });
     return [
-      heading(
-        'Deliveries',
-        'Every call of a webhook, a skill or a cron job, and what became of it.',
-        isListed ? replayLink(visit, filters) : null,
-        a({ class: 'button', href: at('/jobs') }, 'Jobs'),
-        visit.may('tenant:integrations:read') ? a({ class: 'button', href: at('/deliveries/problems') }, 'Problems') : null,
-      ),
+      heading('Deliveries', 'Every call of a webhook, a skill or a cron job, and what became of it.', sendLink(visit, summary)),
+      deliveryViews(visit, 'all', problems?.ok ? problems.value.length : null),
+      isFirst
+        ? null
+        : filterBar(visit, {
+            fields: fieldsOf(visit, { summary, problems, ...names }),
+            more: MORE,
+            range,
+            set: setByLinks(visit, problems),
+            kept: { ...(state !== null && { state }), ...valuesIn(visit.query, state === null ? ['outcome'] : []) },
+          }),
       isBare
         ? null
-        : panel(summary, (value) =>
-            deliveryChart(value, { title, zone: visit.zone }, (start, end) => withQuery(visit, { from: start, to: end, cursor: null })),
-          ),
-      div(
-        { class: 'toolbar' },
-        states(visit, summary.ok ? summary.value.outcomes : null),
-        isBare
-          ? null
-          : filterForm(
-              visit.path,
-              withChoices(visit, { agent_id: namesIn(agents), integration_id: namesIn(integrations) }),
-              valuesIn(visit.query, FIELD_NAMES),
-              kept,
+        : panel(summary, (value) => [
+            deliveryChart(
+              value,
+              { title: `Deliveries ${rangeWords(range)}`, zone: visit.zone, endText: range.key === 'own' ? undefined : 'now' },
+              (start, end) => withQuery(visit, { from: start, to: end, period: null, cursor: null }),
             ),
-      ),
+            stateCounts(value, state, (next) => linkTo({ state: next })),
+          ]),
       list(),
       pager(deliveries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
     ];

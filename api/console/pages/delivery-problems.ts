@@ -1,6 +1,7 @@
 import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
-import { formLink } from '../action.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { deliveryViews } from '../delivery-views.ts';
+import { filterBar } from '../filter-bar.ts';
 import { askHeld, heldCard } from '../held-groups.ts';
 import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
@@ -8,69 +9,123 @@ import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { failureText } from '../parts/failure-text.ts';
-import { filterForm, valuesIn } from '../parts/filter-form.ts';
+import { valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { shortId } from '../parts/short-id.ts';
-import { tags } from '../parts/tags.ts';
+import { reasonWords } from '../parts/reason-words.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
+import { rangeWords, timeRangeOf } from '../parts/time-range.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div } = tags;
+const { a, span } = tags;
 
 type Problem = ReplyOf<Rows['listDeliveryProblems']>[number];
+type Summary = ReplyOf<Rows['summarizeDeliveries']>;
+type Runner = ReplyOf<Rows['listRunners']>[number];
 
-const INTEGRATIONS = 200;
+/** A line of the table: deliveries with the same problem, or those that wait for a runner. */
+type Line = {
+  readonly id: string;
+  readonly why: string;
+  readonly state: string;
+  readonly more?: Child;
+  readonly where: string;
+  readonly count: number;
+  readonly share: number | null;
+  readonly last: Child;
+  /** The filters that select exactly these deliveries. */
+  readonly filters: Readonly<Record<string, string>>;
+};
 
-const PERIOD = [
-  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
-  { name: 'to', label: 'To', placeholder: '2 hours ago' },
-] as const;
+const rangeOf = ({ query }: Visit) => timeRangeOf(query, '24h');
 
-/** Returns the times between which the shown deliveries were received. */
-const periodOf = ({ query }: Visit) => valuesIn(query, ['from', 'to']);
+/** Says why the deliveries of a group ended like this: in the words of the runner or the rule, if they are known. */
+const whyOf = ({ outcome, reason, rule, problem, example_failure }: Problem): string => {
+  if (outcome === 'dead' && problem !== null) return example_failure?.reason ?? 'The reason cannot be read';
+  if (outcome === 'blocked' && rule !== null && rule !== reason) return `Blocked by ${rule.replaceAll('_', ' ')}`;
+  return outcome === 'dead' && reason !== 'held_too_long'
+    ? `${reasonWords(reason ?? 'dead')}, without a report`
+    : reasonWords(reason ?? outcome);
+};
 
-const problemTable = (found: readonly Problem[], visit: Visit, labels: ReadonlyMap<string, string>) => {
-  const tenant_id = visit.params.tenant_id!;
-  const at = (rest: string) => tenantPath(tenant_id, rest);
-  const filtersOf = ({ outcome, integration_id, reason }: Problem) => ({
-    ...{ outcome, integration_id, ...(reason === null ? {} : { reason }), ...periodOf(visit) },
+const filtersOf = ({ outcome, reason, rule, problem, agent_id, integration_id }: Problem): Readonly<Record<string, string>> => ({
+  state: outcome,
+  ...(outcome === 'dead' ? { problem: problem ?? 'none', ...(agent_id && { agent_id }) } : integration_id && { integration_id }),
+  ...(reason !== null && problem === null && { reason }),
+  ...(rule !== null && { rule }),
+});
+
+const lineOf = (problem: Problem): Line => {
+  const { fingerprint, outcome, agent_name, integration_label, count, share, last_at, example_failure } = problem;
+  return {
+    ...{ id: fingerprint, why: whyOf(problem), state: outcome, count, share, last: ago(last_at), filters: filtersOf(problem) },
+    more: outcome === 'dead' && problem.problem !== null && example_failure?.code ? `code ${example_failure.code}` : null,
+    where: (outcome === 'dead' ? agent_name : integration_label) ?? 'not an integration',
+  };
+};
+
+/** The most agents whose runners are read: those for which most deliveries are queued. */
+const MAX_QUEUES = 20;
+
+/** Returns how many deliveries are queued for each agent, the largest queues first. */
+const queuesIn = (queued: Answer<Summary> | null): readonly (readonly [agent_id: string, count: number])[] =>
+  queued?.ok
+    ? queued.value.groups.flatMap(({ key, outcomes }) => (key === null ? [] : [[key, outcomes.accepted] as const])).slice(0, MAX_QUEUES)
+    : [];
+
+/** Returns a line for each agent with queued deliveries, although none of its runners is connected. */
+const stuckLines = (queued: Answer<Summary> | null, runners: readonly Runner[], agents: ReadonlyMap<string, string>): readonly Line[] =>
+  queuesIn(queued).flatMap(([agent_id, count]) => {
+    const runner = runners.find((one) => one.agent_id === agent_id);
+    if (!runner || runner.connected_since !== null) return [];
+    const line: Line = {
+      ...{ id: `stuck-${agent_id}`, why: 'Waits, no runner is connected', state: 'queued', count, share: null, last: 'now' },
+      more: ['A runner was last seen ', ago(runner.last_seen_at)],
+      where: agents.get(agent_id) ?? 'an agent',
+      filters: { state: 'queued', agent_id, period: 'all' },
+    };
+    return [line];
   });
-  return dataTable<Problem>(
+
+const shareText = (share: number | null): Child =>
+  share === null ? span({ class: 'quiet' }, '—') : share > 0 && share < 0.001 ? '<0.1 %' : `${(share * 100).toFixed(1)} %`;
+
+const problemTable = (lines: readonly Line[], visit: Visit) => {
+  const period = valuesIn(visit.query, ['period', 'from', 'to']);
+  return dataTable<Line>(
     {
-      ...{ title: 'Problems', kind: 'delivery-problem', nameTitle: 'Reason', id: ({ fingerprint }) => fingerprint },
-      name: ({ reason }) => reason?.replaceAll('_', ' ') ?? 'no reason',
-      href: (problem) => `${at('/deliveries')}?${new URLSearchParams(filtersOf(problem))}`,
-      details: ({ integration_id, outcome, example_failure }) => [
-        labels.get(integration_id) ?? 'not an integration',
-        outcome === 'dead' ? div(null, `Last: ${failureText(example_failure)}`) : null,
-      ],
+      ...{ title: 'Problems', kind: 'delivery-problem', nameTitle: 'Reason', id: ({ id }) => id, name: ({ why }) => why },
+      href: ({ filters }) => tenantPath(visit.params.tenant_id!, `/deliveries?${new URLSearchParams({ ...period, ...filters })}`),
+      details: ({ more }) => more,
       columns: [
-        { title: 'State', look: 'state', cell: ({ outcome }) => badge(outcome) },
+        { title: 'State', look: 'state', cell: ({ state }) => badge(state) },
+        { title: 'Where', cell: ({ where }) => where },
         { title: 'Count', look: 'number', cell: ({ count }) => countText(count) },
-        { title: 'First', look: 'number', cell: ({ first_at }) => ago(first_at) },
-        { title: 'Last', look: 'number', cell: ({ last_at }) => ago(last_at) },
-        { title: 'Example', cell: ({ example_id }) => a({ href: at(`/deliveries/${example_id}`) }, 'Example') },
-        { title: 'Fingerprint', cell: ({ fingerprint }) => shortId(fingerprint, 'the fingerprint') },
-      ],
-      menu: (problem) => [
-        problem.outcome === 'dead'
-          ? formLink(
-              visit,
-              visit.rows.replayTenantDeliveries,
-              { to: new Date().toISOString(), ...filtersOf(problem), tenant_id },
-              'Redeliver',
-              { icon: 'rotate-ccw', returnTo: withQuery(visit, {}) },
-            )
-          : null,
+        { title: 'Share', look: 'number', cell: ({ share }) => shareText(share) },
+        { title: 'Last', look: 'number', cell: ({ last }) => last },
       ],
     },
-    found,
+    lines,
   );
 };
 
-/** The page with the rejected and the dead deliveries of a tenant, grouped by reason. */
+/** Renders what replaces the table if there are no problems in the period. */
+const nothing = (visit: Visit): Child => {
+  const range = rangeOf(visit);
+  return emptyState(
+    {
+      icon: 'circle-check',
+      title: `No problems ${rangeWords(range)}`,
+      why: 'No delivery was rejected, blocked or given up, and none is stuck.',
+    },
+    a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To the deliveries'),
+    range.key === 'own' ? a({ class: 'button', href: visit.path }, 'Clear the filters') : null,
+    range.key === 'all' ? null : a({ class: 'button', href: withQuery(visit, { period: 'all', from: null, to: null }) }, 'Show all times'),
+  );
+};
+
+/** The page with what goes wrong with the deliveries of a tenant, grouped by why. */
 export const deliveryProblemsPage = page({
   path: '/console/t/:tenant_id/deliveries/problems',
   permit: 'tenant:integrations:read',
@@ -78,13 +133,19 @@ export const deliveryProblemsPage = page({
   categories: ['acknowledgement', 'attemptreport', 'delivery', 'rejection'],
   polls: true,
   asks: (visit) => {
-    const { ask, rows, params } = visit;
-    const held = askHeld(visit);
+    const { ask, rows, params, asOf } = visit;
+    const tenant_id = params.tenant_id!;
+    const queued =
+      asOf === null ? ask(rows.summarizeDeliveries, { tenant_id, state: 'queued', group_by: 'agent_id' }) : Promise.resolve(null);
     return {
-      problems: ask(rows.listDeliveryProblems, { tenant_id: params.tenant_id!, ...periodOf(visit) }),
-      integrations: ask(rows.listWebhookIntegrations, { tenant_id: params.tenant_id!, limit: INTEGRATIONS }),
-      held,
-      heldNames: held.then((found) => (found?.ok && found.value.length > 0 ? agentNames(visit) : null)),
+      problems: ask(rows.listDeliveryProblems, { tenant_id, ...rangeOf(visit).times }),
+      queued,
+      runners: queued.then((found) => {
+        const agents = queuesIn(found).map(([agent_id]) => agent_id);
+        return agents.length === 0 ? null : ask(rows.listRunners, { tenant_id, agent_id: agents.join(',') });
+      }),
+      held: askHeld(visit),
+      agents: agentNames(visit),
     };
   },
   title: () => 'Problems',
@@ -92,26 +153,17 @@ export const deliveryProblemsPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
   ],
-  view: ({ problems, integrations, held, heldNames }, visit) => {
-    const labels = new Map(integrations.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
-    const isFiltered = Object.keys(periodOf(visit)).length > 0;
+  view: ({ problems, queued, runners, held, agents }, visit) => {
+    const stuck = runners?.ok && rangeOf(visit).key !== 'own' ? stuckLines(queued, runners.value, namesIn(agents)) : [];
     return [
-      heading('Problems', 'Deliveries that are held, and those that were rejected or given up, in groups with the same reason.'),
-      heldCard(visit, held, { agents: namesIn(heldNames) }),
-      div({ class: 'toolbar' }, filterForm(visit.path, PERIOD, periodOf(visit))),
-      panel(problems, (found) =>
-        found.length === 0
-          ? isFiltered
-            ? emptyState(
-                { icon: 'search', title: 'No problems in this period', why: 'No delivery of this period was rejected or given up.' },
-                a({ class: 'button', href: visit.path }, 'Clear the filters'),
-              )
-            : emptyState(
-                { icon: 'circle-check', title: 'No problems', why: 'No delivery was rejected, and none was given up.' },
-                a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To the deliveries'),
-              )
-          : problemTable(found, visit, labels),
-      ),
+      heading('Problems', 'What goes wrong with deliveries, by reason. A row leads to its deliveries.'),
+      deliveryViews(visit, 'problems'),
+      filterBar(visit, { fields: [], more: [], range: rangeOf(visit), kept: {} }),
+      heldCard(visit, held, { agents: namesIn(agents) }),
+      panel(problems, (found) => {
+        const lines = [...stuck, ...found.map(lineOf).toSorted((one, other) => other.count - one.count)];
+        return lines.length === 0 ? nothing(visit) : problemTable(lines, visit);
+      }),
     ];
   },
 });

@@ -1,5 +1,3 @@
-import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { type Beside, deliveryTabs, sessionText, WITHOUT_INTEGRATION } from '../delivery-tabs.ts';
 import { historyLink } from '../history-link.ts';
@@ -7,9 +5,9 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { attemptsTable } from '../parts/attempts-table.ts';
 import { badge } from '../parts/badge.ts';
-import { type DeliveryDetail as Detail, isSent, messagesOf, shownStatus } from '../parts/delivery-messages.ts';
+import { type DeliveryDetail as Detail, isSent, messagesOf, shownState } from '../parts/delivery-messages.ts';
 import { deliveryReason, failedAttemptOf } from '../parts/delivery-reason.ts';
-import { stateOf } from '../parts/delivery-row.ts';
+import { KINDS, nameOf } from '../parts/delivery-row.ts';
 import { wayOf } from '../parts/delivery-way.ts';
 import { linksOf } from '../parts/external-links.ts';
 import { card } from '../parts/facts.ts';
@@ -24,8 +22,6 @@ import { tenantPath, type Visit } from '../visit.ts';
 
 const { a, div, span } = tags;
 
-type Job = ReplyOf<Rows['getCronJob']>;
-
 const isHeldTooLong = ({ outcome, reason }: Detail): boolean => outcome === 'dead' && reason === 'held_too_long';
 
 const isReleasable = (delivery: Detail): boolean => delivery.outcome === 'blocked' || delivery.status === 'held' || isHeldTooLong(delivery);
@@ -34,18 +30,11 @@ const canBeSentAgain = (delivery: Detail): boolean =>
   (delivery.outcome === 'accepted' || delivery.outcome === 'dead') && !isReleasable(delivery);
 
 /** Returns the filters that select the deliveries that ended in the same way; null if the delivery has not ended. */
-const likeThis = ({ outcome, reason, agent_id, integration_id }: Detail): Readonly<Record<string, string>> | null => {
+const likeThis = (delivery: Detail): Readonly<Record<string, string>> | null => {
+  const { outcome, reason, problem, rule, agent_id, integration_id } = delivery;
   if (outcome === 'accepted' || reason === null) return null;
-  return { outcome, reason, ...(outcome === 'dead' ? { agent_id } : { integration_id }) };
-};
-
-/** What a delivery without the name of an event is called, by its provider. */
-const KINDS: Readonly<Record<string, string>> = { cron: 'Cron job', skill: 'Call of a skill', benchmark: 'Benchmark run', mail: 'Mail' };
-
-/** Names a delivery by its event. That of a cron job is called by its job. */
-const nameOf = ({ event, provider }: Detail, job: Job | null): string => {
-  if (provider === 'cron' && job) return job.name;
-  return event ?? KINDS[provider ?? ''] ?? 'Call without an event';
+  if (outcome !== 'dead') return { state: outcome, integration_id, reason, ...(rule !== null && { rule }) };
+  return { state: outcome, agent_id, ...(problem === null ? { reason, problem: 'none' } : { problem }) };
 };
 
 /** Says from where a delivery came, to which agent it went, and when. */
@@ -113,12 +102,9 @@ export const deliveryPage = page({
       session: after(({ session_id }) =>
         session_id !== null && may('tenant:audit:read') ? ask(rows.getTenantSession, { tenant_id, session_id }) : null,
       ),
-      job: after(({ provider, agent_id, integration_id: id }) =>
-        provider === 'cron' ? ask(rows.getCronJob, { tenant_id, agent_id, id }) : null,
-      ),
       others: after((value) => {
         const filters = likeThis(value);
-        return filters === null || visit.asOf !== null ? null : ask(rows.summarizeDeliveries, { tenant_id, ...filters });
+        return filters === null || visit.asOf !== null ? null : ask(rows.summarizeDeliveries, { tenant_id, ...filters } as never);
       }),
       presence: after(({ status, causation }) =>
         status === null || status === 'done' || status === 'dead' || visit.asOf !== null
@@ -127,12 +113,12 @@ export const deliveryPage = page({
       ),
     };
   },
-  title: ({ delivery, job }) => (delivery.ok ? nameOf(delivery.value, job?.ok ? job.value : null) : 'Delivery'),
+  title: ({ delivery }) => (delivery.ok ? nameOf(delivery.value) : 'Delivery'),
   trail: ({ params, tenant }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
   ],
-  view: ({ delivery, tenant, agents, integration, session, job, others, presence }, visit) => {
+  view: ({ delivery, tenant, agents, integration, session, others, presence }, visit) => {
     if (!delivery.ok) return [heading('Delivery', null), problemPanel(delivery.problem)];
     const { value } = delivery;
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
@@ -153,7 +139,7 @@ export const deliveryPage = page({
       paths: {
         runner: at(`/agents/${target}/runner`),
         rules: at('/guardrails'),
-        others: at(`/deliveries?${new URLSearchParams(like ?? {})}`),
+        others: at(`/deliveries?${new URLSearchParams({ ...like, period: 'all' })}`),
       },
     });
     const sent = messagesOf(value).filter(({ step }) => isSent(step));
@@ -166,11 +152,7 @@ export const deliveryPage = page({
     return [
       div(
         { 'data-kind': 'delivery', 'data-id': value.id, 'data-position': delivery.position },
-        heading(
-          span(null, nameOf(value, job?.ok ? job.value : null), ' ', badge(stateOf({ ...value, status: shownStatus(value) }))),
-          subtitleOf(value, beside, visit),
-          ...actionsOf(visit, value),
-        ),
+        heading(span(null, nameOf(value), ' ', badge(shownState(value))), subtitleOf(value, beside, visit), ...actionsOf(visit, value)),
         reason === null ? null : reasonCard(reason),
         div(
           { class: sent.length > 0 ? 'why-columns' : 'why-columns single' },

@@ -1,11 +1,13 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { deliveryViews } from '../delivery-views.ts';
 import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
@@ -46,6 +48,8 @@ const jobTable = (visit: Visit, jobs: readonly Job[], { agents, people }: { read
 const memberNames = (members: Answer<ReplyOf<Rows['listMembers']>>): Names =>
   new Map(members.ok ? members.value.map(({ user_id, name, email }) => [user_id, name ?? email]) : []);
 
+const isOfReplays = (query: URLSearchParams): boolean => query.get('kind') === 'deliveries_replay';
+
 /** The page with the jobs of a tenant: replays of deliveries, and imports into the memories of agents. */
 export const jobListPage = page({
   path: '/console/t/:tenant_id/jobs',
@@ -54,26 +58,30 @@ export const jobListPage = page({
   categories: ['replay', 'memoryimport'],
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
-    const [tenant_id, cursor] = [params.tenant_id!, query.get('cursor')];
+    const tenant_id = params.tenant_id!;
     return {
-      jobs: ask(rows.listJobs, { tenant_id, ...(cursor && { cursor }) }),
+      jobs: ask(rows.listJobs, { tenant_id, ...valuesIn(query, ['kind', 'cursor']) } as never),
       agents: agentNames(visit),
       members: ask(rows.listMembers, { tenant_id }),
     };
   },
-  title: () => 'Jobs',
+  title: (_, { query }) => (isOfReplays(query) ? 'Replays' : 'Jobs'),
   trail: ({ params, tenant }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
   ],
   view: ({ jobs, agents, members }, visit) => {
-    const why = 'A replay of several deliveries, and an import into the memory of an agent, goes on after its request, as a job.';
+    const isReplays = isOfReplays(visit.query);
+    const why = isReplays
+      ? 'A replay or release of several deliveries goes on after its request, as a job.'
+      : 'A replay of several deliveries, and an import into the memory of an agent, goes on after its request, as a job.';
     const nothing = emptyState(
-      { icon: 'history', title: 'There is no job yet', why },
+      { icon: 'history', title: isReplays ? 'No replay yet' : 'There is no job yet', why },
       a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To deliveries'),
     );
     return [
-      heading('Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
+      heading(isReplays ? 'Replays' : 'Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
+      isReplays ? deliveryViews(visit, 'replays') : null,
       panel(jobs, (found) =>
         found.length === 0 ? nothing : jobTable(visit, found, { agents: namesIn(agents), people: memberNames(members) }),
       ),

@@ -5,7 +5,6 @@ import { actionButton, formLink } from '../action.ts';
 import { type Progress, readProgress } from '../first-steps.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { stateOf } from '../parts/delivery-row.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
@@ -181,7 +180,7 @@ const watchStep = (visit: Visit, { delivery }: Progress): Step => {
         { class: 'stack' },
         p(
           null,
-          badge(stateOf(delivery)),
+          badge(delivery.state),
           ' ',
           delivery.reason ? span(null, `Reason: ${delivery.reason}. `) : null,
           a({ href: tenantPath(visit.params.tenant_id!, `/deliveries/${delivery.id}`) }, 'Every step of it'),

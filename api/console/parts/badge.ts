@@ -44,6 +44,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   denied: ['bad', 'circle-x'],
   predicted: ['busy', 'clock'],
   running: ['busy', 'circle-dot'],
+  retrying: ['warn', 'rotate-ccw'],
   rebuilding: ['busy', 'refresh-cw'],
   ready: ['busy', 'circle-dot'],
   catching_up: ['busy', 'refresh-cw'],

@@ -23,6 +23,8 @@ export type Chart = {
   readonly format?: (value: number) => string;
   /** The title of the first column in the table of the numbers. */
   readonly bucketName?: string;
+  /** The text at the right end of the axis; by default, the label of the last bucket. */
+  readonly endText?: string;
 };
 
 const [WIDTH, HEIGHT, GRID_LINES] = [960, 160, 4];
@@ -160,7 +162,8 @@ export const barChart = (given: Chart): Node => {
   const chart = { ...given, buckets: merged(given.buckets), format: given.format ?? plain };
   const { title, buckets, format } = chart;
   const top = axisTop(Math.max(0, ...buckets.map(({ values }) => sumOf(values))));
-  const ends = [buckets[0], buckets.length > 4 ? buckets[buckets.length >> 1] : undefined, buckets.at(-1)];
+  const middle = buckets.length > 4 ? buckets[buckets.length >> 1] : undefined;
+  const ends = [buckets[0]?.label, middle?.label, given.endText ?? buckets.at(-1)?.label];
   return figure(
     { class: 'chart', 'data-chart': given.id },
     figcaption({ class: 'chart-head' }, span({ class: 'chart-title' }, title), legendOf(chart)),
@@ -169,7 +172,7 @@ export const barChart = (given: Chart): Node => {
       span({ class: 'chart-top', 'aria-hidden': 'true' }, format(top)),
       drawing(chart, { step: WIDTH / Math.max(1, buckets.length), top }),
     ),
-    div({ class: 'chart-axis', 'aria-hidden': 'true' }, ...ends.flatMap((one) => (one ? [span(null, one.label)] : []))),
+    div({ class: 'chart-axis', 'aria-hidden': 'true' }, ...ends.flatMap((text) => (text ? [span(null, text)] : []))),
     tableOf(chart),
   );
 };

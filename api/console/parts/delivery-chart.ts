@@ -16,7 +16,7 @@ const TONES = { accepted: 'good', blocked: 'warn', rejected: 'bad', dead: 'dead'
  */
 export const deliveryChart = (
   { buckets }: Summary,
-  { title, zone }: { readonly title: string; readonly zone: string },
+  { title, zone, endText }: { readonly title: string; readonly zone: string; readonly endText?: string | undefined },
   hrefOf: (from: string, to: string) => string,
 ) => {
   const [first, last] = [buckets[0], buckets.at(-1)];
@@ -24,6 +24,7 @@ export const deliveryChart = (
   const chart = barChart({
     id: 'deliveries',
     title,
+    ...(endText !== undefined && { endText }),
     series: OUTCOMES.map((outcome) => ({ label: outcome, tone: TONES[outcome] })),
     buckets: buckets.map(({ from, to, outcomes }) => ({
       label: minuteText(from, zone),

@@ -41,6 +41,10 @@ export const shownStatus = (delivery: DeliveryDetail): DeliveryDetail['status'] 
   return delivery.status === 'waiting' && last && isPublished(last) ? 'queued' : delivery.status;
 };
 
+/** Returns the state of a delivery, as `shownStatus` does. */
+export const shownState = (delivery: DeliveryDetail): DeliveryDetail['state'] =>
+  delivery.state === 'waiting' && shownStatus(delivery) === 'queued' ? 'queued' : delivery.state;
+
 const actorWords = ({ actor }: Step): string => {
   if (actor.kind === 'user') return `by ${actor.name ?? 'a user'}`;
   return actor.kind === 'agent' ? 'by the runner of an agent' : 'by the platform';

@@ -8,6 +8,7 @@ import { type Attempt, type DeliveryDetail, lastMessageOf, shownStatus } from '.
 import { heldText } from './held-text.ts';
 import { queueCounts } from './queue-text.ts';
 import type { Reason } from './reason-card.ts';
+import { reasonWords } from './reason-words.ts';
 import { setupSteps } from './setup-steps.ts';
 import { type Child, tags } from './tags.ts';
 import { ago } from './time.ts';
@@ -83,20 +84,6 @@ const blockedReason = (delivery: DeliveryDetail, context: ReasonContext): Reason
   return { tone: 'warn', icon: 'ban', title, facts: verdict?.note ? [verdict.note] : [], below: without(othersText(context)) };
 };
 
-const REJECTED: Readonly<Record<string, string>> = {
-  signature_missing: 'The signature is missing',
-  signature_malformed: 'The signature has another form than expected',
-  signature_mismatch: 'The signature does not match the secret',
-  timestamp_out_of_range: 'The time of the signature is too far from the present',
-  unsupported_media_type: 'The content type is not supported',
-  unsupported_encoding: 'The encoding of the body is not supported',
-  body_malformed: 'The body is not what its headers say',
-  delivery_id_missing: 'The id of the delivery is missing',
-  delivery_id_malformed: 'The id of the delivery is not valid',
-  event_malformed: 'The name of the event is not valid',
-  too_large: 'The body is too large',
-};
-
 const expectedText = ({ reason }: DeliveryDetail, { integration }: ReasonContext): Child => {
   if (!integration || !/^signature_|^timestamp_/.test(reason ?? '')) return null;
   const header = curlScheme(integration.provider, integration)?.signature.header;
@@ -114,7 +101,7 @@ const rejectedReason = (delivery: DeliveryDetail, context: ReasonContext): Reaso
   return {
     tone: 'bad',
     icon: 'shield-x',
-    title: REJECTED[reason ?? ''] ?? `Rejected: ${(reason ?? 'unknown reason').replaceAll('_', ' ')}`,
+    title: reasonWords(reason ?? 'rejected'),
     facts: ['no body was stored'],
     below: without(
       shown.length === 0 ? null : dl({ class: 'pairs' }, ...shown.map(([name, value]) => div(null, dt(null, name), dd(null, value)))),
@@ -134,6 +121,13 @@ const queueText = ({ presence, agent, paths }: ReasonContext): Child => {
   return p({ class: 'quiet' }, counts, '. ', runner, '.');
 };
 
+/** Says when a delivery is tried again. */
+const nextText = ({ status, next_attempt_at }: DeliveryDetail): Child => {
+  if (next_attempt_at === null)
+    return status === 'running' ? 'the next attempt is due, or a runner makes it now' : 'it will be tried again';
+  return span(null, 'next attempt ', ago(next_attempt_at));
+};
+
 const waitingReason = (delivery: DeliveryDetail, context: ReasonContext): Reason | null => {
   const { held } = delivery;
   const status = shownStatus(delivery);
@@ -148,7 +142,7 @@ const waitingReason = (delivery: DeliveryDetail, context: ReasonContext): Reason
       tone: 'warn',
       icon: 'rotate-ccw',
       title: attemptWords(attempt),
-      facts: [...failureFacts(attempt), status === 'running' ? 'a runner tries it again now' : 'it will be tried again'],
+      facts: [...failureFacts(attempt), nextText(delivery)],
       below: without(lastLog(attempt), queue),
     };
   if (status === 'running') return { tone: 'busy', icon: 'circle-dot', title: `A runner of ${agent} has it` };

@@ -3,10 +3,10 @@ import type { deliveryListOperationsOf } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
 import { dataTable } from './data-table.ts';
 import { failureText } from './failure-text.ts';
-import { sizeText } from './figures.ts';
 import { heldText } from './held-text.ts';
 import { icon } from './icon.ts';
 import { payloadPreview } from './payload-preview.ts';
+import { reasonWords } from './reason-words.ts';
 import { type Child, tags } from './tags.ts';
 import { ago, between, duration } from './time.ts';
 
@@ -14,12 +14,21 @@ const { span, div } = tags;
 
 export type Delivery = ReplyOf<ReturnType<typeof deliveryListOperationsOf>['listTenantDeliveries']>[number];
 
-/**
- * Returns the state of a delivery that matters most to the reader. For an accepted delivery, this is its state at the
- * runner, if known; for any other, its outcome.
- */
-export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'>): string =>
-  outcome === 'accepted' && status === 'done' ? 'acknowledged' : outcome === 'accepted' ? (status ?? outcome) : outcome;
+type Named = Pick<Delivery, 'event' | 'provider' | 'integration_label'>;
+
+/** What a delivery without the name of an event is called, by its provider. */
+export const KINDS: Readonly<Record<string, string>> = {
+  cron: 'Cron job',
+  skill: 'Call of a skill',
+  benchmark: 'Benchmark run',
+  mail: 'Mail',
+};
+
+/** Names a delivery by its event. That of a cron job is called by its job. */
+export const nameOf = ({ event, provider, integration_label }: Named): string => {
+  if (provider === 'cron' && integration_label !== null) return integration_label;
+  return event ?? KINDS[provider ?? ''] ?? 'Call without an event';
+};
 
 /** Returns an empty text if no failed attempt is known. */
 const failureOf = ({ last_failure, outcome, status }: Delivery): string =>
@@ -40,25 +49,32 @@ export type Names = {
 const detailsOf = (delivery: Delivery, integrations: Names['integrations']): Child => [
   delivery.provider ?? 'not verified',
   integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
-  delivery.reason ? ` · ${delivery.reason}` : '',
+  delivery.reason ? ` · ${reasonWords(delivery.reason)}` : '',
   delivery.reason_note ? `: ${delivery.reason_note}` : '',
   failureOf(delivery),
   delivery.replay_suspect ? ' · seen before' : '',
   delivery.held ? div(null, heldText(delivery.held)) : null,
+  delivery.next_attempt_at ? div(null, 'next attempt ', ago(delivery.next_attempt_at)) : null,
 ];
 
 /** Renders a table of deliveries. */
 export const deliveryTable = (rows: readonly Delivery[], { tenantPath, agents, integrations }: Names, title: string) =>
   dataTable<Delivery>(
     {
-      ...{ title, kind: 'delivery', nameTitle: 'Event', id: ({ id }) => id, name: ({ event }) => event ?? 'unknown event' },
+      ...{ title, kind: 'delivery', nameTitle: 'Event', id: ({ id }) => id, name: nameOf },
       href: ({ id }) => tenantPath(`/deliveries/${id}`),
       beside: ({ preview }) => [' ', payloadPreview(preview)],
       details: (delivery) => detailsOf(delivery, integrations),
       columns: [
-        { title: 'State', look: 'state', cell: (delivery) => badge(stateOf(delivery)) },
-        ...(agents ? [{ title: 'Agent', cell: ({ agent_id }: Delivery) => [icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'] }] : []),
-        { title: 'Size', look: 'number', cell: ({ size_bytes }) => sizeText(size_bytes) },
+        { title: 'State', look: 'state', cell: (delivery) => badge(delivery.state) },
+        ...(agents
+          ? [
+              {
+                title: 'Agent',
+                cell: ({ agent_id, agent_name }: Delivery) => [icon('bot'), ' ', agents.get(agent_id) ?? agent_name ?? 'an agent'],
+              },
+            ]
+          : []),
         { title: 'Took', look: 'number', cell: tookOf },
         { title: 'Received', look: 'number', cell: ({ received_at }) => ago(received_at) },
       ],
