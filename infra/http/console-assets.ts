@@ -74,6 +74,12 @@ const joined = (first: string, modules: readonly string[]): string => {
   return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '').replaceAll(/^export /gm, '')}}`)].join('\n');
 };
 
+/** Matches block comments. They are not served: they are a fifth of the compressed size of the modules. */
+const COMMENT = /\/\*[\s\S]*?\*\//g;
+
+/** Returns a style sheet without comments and indentation. */
+const compact = (css: string): string => css.replaceAll(COMMENT, '').replaceAll(/^\s+/gm, '');
+
 const contents = async (): Promise<readonly (readonly [string, Asset['type'], string | Buffer])[]> => {
   const modules: readonly string[] = (await readdir(join(CONSOLE, 'browser'))).filter((file) => file.endsWith('.mjs'));
   const styles = await Promise.all(STYLES.map((name) => readFile(join(CONSOLE, 'style', `${name}.css`), 'utf8')));
@@ -85,10 +91,12 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     iconSprite(),
   ]);
   const own = new Map(
-    await Promise.all(modules.map(async (file) => [file, await readFile(join(CONSOLE, 'browser', file), 'utf8')] as const)),
+    await Promise.all(
+      modules.map(async (file) => [file, (await readFile(join(CONSOLE, 'browser', file), 'utf8')).replaceAll(COMMENT, '')] as const),
+    ),
   );
   return [
-    ['console.css', 'text/css; charset=utf-8', styles.join('\n')],
+    ['console.css', 'text/css; charset=utf-8', compact(styles.join('\n'))],
     ...(await Promise.all(
       ['guides', 'form-page'].map(
         async (name) => [`${name}.css`, 'text/css; charset=utf-8', await readFile(join(CONSOLE, `style/${name}.css`), 'utf8')] as const,
