@@ -102,7 +102,7 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
   const rows = areaRows(field);
   if (rows > 0 || text.includes('\n')) return [coded, area({ ...common, maxlength: limits.maxlength, ...(rows > 0 && { rows }) }, text)];
   const pattern = field.input === 'text' ? { pattern: patternFor(field.pattern), title: field.pattern ? field.help : null } : {};
-  const type = field.input === 'area' || field.input === 'bytes' ? 'text' : field.input;
+  const type = field.look.type ?? (field.input === 'area' || field.input === 'bytes' ? 'text' : field.input);
   return input({ ...common, ...limits, type, value: text, autocomplete: 'off', spellcheck: 'false', ...pattern } as never);
 };
 

@@ -69,8 +69,9 @@ export const fittingOption = ({ options }: OneOf<string>, values: Fields, param:
   return options[fits.indexOf(Math.max(...fits))]!.value;
 };
 
+/** Returns a field with its look in a layout. A body that is a list is the field `items` there. */
 const withLook = (field: Field, layout: FormLayout): Field => {
-  const look = layout.fields?.[field.name];
+  const look = layout.fields?.[field.name || 'items'];
   if (!look) return field;
   const { label = field.label, help = field.help } = look;
   return { ...field, label, help, look };
@@ -78,16 +79,12 @@ const withLook = (field: Field, layout: FormLayout): Field => {
 
 const laidOut = (form: Form, layout: FormLayout): Form => {
   const { body } = form;
-  const fields = body?.kind === 'group' ? body.fields.map((field) => withLook(field, layout)) : [];
-  const isDerived = (name: string) => layout.slug?.to === name;
-  return {
-    ...form,
-    layout,
-    body:
-      body?.kind === 'group'
-        ? { ...body, fields: fields.map((one) => (isDerived(one.name) ? { ...one, look: { ...one.look, isDerived: true } } : one)) }
-        : body,
+  if (!body) return { ...form, layout };
+  const shown = (field: Field): Field => {
+    const own = withLook(field, layout);
+    return layout.slug?.to === field.name ? { ...own, look: { ...own.look, isDerived: true } } : own;
   };
+  return { ...form, layout, body: body.kind === 'group' ? { ...body, fields: body.fields.map(shown) } : shown(body) };
 };
 
 const known = new WeakMap<Operation, Form>();

@@ -15,6 +15,8 @@ export type FieldLook = {
   readonly cards?: Readonly<Record<string, string>>;
   /** Shows the values as tiles in a row instead of a list to open. */
   readonly isTiles?: true;
+  /** What browsers help to type: a time of day, or a URL. */
+  readonly type?: 'time' | 'url';
   /** A text with several lines, of this many at first; 0 for one line. */
   readonly rows?: number;
   /** The kind of guardrail rule that has this option. */

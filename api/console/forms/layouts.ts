@@ -1,5 +1,6 @@
 import { agentLayouts } from './agents.ts';
 import type { FormLayout } from './form-layout.ts';
+import { guardrailLayouts } from './guardrails.ts';
 import { integrationLayouts } from './integrations.ts';
 import { memberLayouts } from './members.ts';
 import { blackoutLayouts, cronJobLayouts } from './schedules.ts';
@@ -10,5 +11,6 @@ export const LAYOUTS: Readonly<Record<string, FormLayout>> = {
   ...cronJobLayouts,
   ...blackoutLayouts,
   ...integrationLayouts,
+  ...guardrailLayouts,
   ...memberLayouts,
 };

@@ -47,8 +47,8 @@ export const cronJobLayouts = {
     ],
     fields: {
       timezone: { label: 'Time zone', none: 'UTC' },
-      start_time: { label: 'Every day at', placeholder: '09:00' },
-      target: { label: 'URL', placeholder: 'https://example.com/hook', help: null, rows: 0 },
+      start_time: { label: 'Every day at', help: null, type: 'time' },
+      target: { label: 'URL', placeholder: 'https://example.com/hook', help: null, rows: 0, type: 'url' },
       body_bytes: { none: NO_BODY, help: null },
       method: { help: null },
       max_retries: { label: 'Attempts after a failure', help: null },
