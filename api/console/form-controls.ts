@@ -2,6 +2,7 @@ import { patternFor } from './field-pattern.ts';
 import type { Field } from './form.ts';
 import { amountText, inUnit, textOf, textOfBase64, unitField, unitsOf } from './form-values.ts';
 import { valueWords } from './form-words.ts';
+import { combobox } from './parts/combobox.ts';
 import { type Child, element, type Node, tags } from './parts/tags.ts';
 
 const { div, input, label, select, option, span, small } = tags;
@@ -87,7 +88,7 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
   const value = shownValue(field, given);
   const text = textOf(field, value, zone);
   const own = choices[field.name];
-  if (own) return choiceControl(field, { ...drawing, value }, own);
+  if (own) return resourceControl(field, { ...drawing, value }, own);
   const isNeeded = isRequired(field, drawing) && (field.min ?? 1) > 0;
   const common = { ...described(field, drawing), required: isNeeded, placeholder: placeholderOf(field) };
   if (field.input === 'time')
@@ -104,6 +105,17 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
   const pattern = field.input === 'text' ? { pattern: patternFor(field.pattern), title: field.pattern ? field.help : null } : {};
   const type = field.look.type ?? (field.input === 'area' || field.input === 'bytes' ? 'text' : field.input);
   return input({ ...common, ...limits, type, value: text, autocomplete: 'off', spellcheck: 'false', ...pattern } as never);
+};
+
+/** Renders the choice of a resource by its name. */
+const resourceControl = (field: Field, drawing: Drawing, own: Choices[string]): Child => {
+  const { id, name, ...attributes } = described(field, drawing);
+  return combobox({
+    ...{ id, name, what: field.label.toLowerCase(), value: isMissing(drawing.value) ? '' : String(drawing.value) },
+    choices: own.map(([value, text]) => ({ value, name: text })),
+    none: field.isRequired && !field.isNullable ? null : noneOf(field),
+    attributes: { ...attributes, required: isRequired(field, drawing) },
+  });
 };
 
 export const numberControl = (field: Field & { kind: 'number' }, drawing: Drawing): Node => {

@@ -110,9 +110,9 @@ const summaryView = (title: string, fields: readonly Field[], laying: Laying): C
     set.length === 0
       ? p({ class: 'quiet' }, 'All')
       : ul(
-          { class: 'chips' },
+          { class: 'summary-chips' },
           ...set.map((field) =>
-            li({ class: 'chip' }, span({ class: 'quiet' }, `${field.label} `), shownText(field, laying.values[field.name], laying)),
+            li({ class: 'summary-chip' }, span({ class: 'quiet' }, `${field.label} `), shownText(field, laying.values[field.name], laying)),
           ),
         ),
   );

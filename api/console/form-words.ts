@@ -1,3 +1,5 @@
+import { providerLabel } from '../webhooks/provider-setup.ts';
+
 /** Labels of fields whose names do not say it in words of people. Names of units at the end are no part of a label. */
 const LABELS: Readonly<Record<string, string>> = {
   after: 'After',
@@ -136,11 +138,12 @@ const VALUES: Readonly<Record<string, string>> = {
   VIEWER: 'Viewer',
   absent: 'Nothing is there',
   block: 'Block the delivery',
-  custom_hmac: 'Custom sender',
   event_filter: 'Name of the event',
   external_url: 'A URL',
   dba: 'Databases',
   exponential: 'Twice as long each time',
+  gcs: 'Google Cloud Storage',
+  hex: 'Hexadecimal',
   hold: 'Hold the delivery',
   injection: 'Instructions to a model',
   internal_agent: 'An agent',
@@ -156,19 +159,8 @@ const VALUES: Readonly<Record<string, string>> = {
   recurring: 'Again and again',
   redact: 'Replace what was found',
   size: 'Size of the body',
-  standard_webhooks: 'Standard Webhooks',
   true: 'Yes',
   false: 'No',
-};
-
-const BRANDS: Readonly<Record<string, string>> = {
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  gitlab_token: 'GitLab with a token',
-  pagerduty: 'PagerDuty',
-  gcs: 'Google Cloud Storage',
-  hex: 'Hexadecimal',
-  base64: 'Base64',
 };
 
 /** The words for values that have another meaning in other fields, by `field/value`. */
@@ -186,7 +178,8 @@ const OF_FIELD: Readonly<Record<string, string>> = {
 
 /** Returns a value of a list of values as people see it: `internal_agent` becomes `An agent`. */
 export const valueWords = (value: string, field: string): string => {
-  const known = OF_FIELD[`${field}/${value}`] ?? VALUES[value] ?? BRANDS[value];
+  const known =
+    OF_FIELD[`${field}/${value}`] ?? (field === 'provider' && providerLabel(value) !== value ? providerLabel(value) : VALUES[value]);
   if (known !== undefined) return known;
   if (!/^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/.test(value)) return value.replaceAll('_', ' ');
   const words = value.replaceAll('_', ' ');

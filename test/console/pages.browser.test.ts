@@ -157,6 +157,7 @@ browserTest(
 
     await page.goto(pages['form-trial']!);
     const pattern = '[name="/redaction_patterns/0/pattern"]';
+    await page.click('[data-pointer="/redaction_patterns/0"] summary');
     await page.focus(pattern);
     await page.keyboard.type('Reviewer');
     await page.waitForSelector('[data-trial]');
