@@ -126,13 +126,13 @@ browserTest('a long line of code and a wide table in a message are scrolled insi
 );
 
 /** Reads, for each table of the page, whether its column titles are visible, each above the cells of its column. */
-const READ_TITLES = `[...document.querySelectorAll('table:is(.matrix, .grid)')].map((table) => {
+const READ_TITLES = `[...document.querySelectorAll('table.grid')].map((table) => {
   const titles = [...table.querySelectorAll('thead th')].map((one) => one.getBoundingClientRect());
   const isAbove = (cell, index) => titles[index].height > 5 && Math.abs(titles[index].left - cell.getBoundingClientRect().left) < 2;
   return [...table.querySelectorAll('tbody tr')].every((row) => [...row.cells].slice(1).every((cell, index) => isAbove(cell, index + 1)));
 })`;
 
-browserTest('on a phone, the tables of the access page keep the titles of their columns', () =>
+browserTest('on a phone, the grid of the access page keeps the titles of its columns, and each cell of the matrix names its agent', () =>
   onPhone(async (page) => {
     const { p } = given!;
     await createAgent(p, 'Second');
@@ -140,7 +140,10 @@ browserTest('on a phone, the tables of the access page keep the titles of their 
     for (const width of [320, 375, 480]) {
       await page.setViewportSize({ width, height: 812 });
       await page.goto(`${p.base}/access`);
-      assert.equal(await page.evaluate(READ_TITLES), [true, true], `at ${width}`);
+      assert.equal(await page.evaluate(READ_TITLES), [true], `at ${width}`);
+      const unnamed = await page.evaluate(`[...document.querySelectorAll('.matrix .cell:not(.merged)')].filter(
+        (cell) => getComputedStyle(cell, '::before').content !== JSON.stringify(cell.dataset.label)).length`);
+      assert.is(unnamed, 0, `at ${width}`);
     }
   }),
 );

@@ -2,9 +2,9 @@ import type { Answer } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { gridCard, gridInQuery } from '../grid-editor.ts';
 import { page } from '../page.ts';
+import { accessMatrix } from '../parts/access-matrix.ts';
 import { choice, type Difference, differenceTable, memberName, type Names } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import type { Access } from '../parts/explain.ts';
 import { card } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
@@ -12,69 +12,10 @@ import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, button, caption, div, form, p, span, strong, table, tbody, td, th, thead, tr, h3 } = tags;
+const { a, button, div, form, input, p, span, strong, h3 } = tags;
 
 const CELLS = 200;
 const TENANT_ROLES = ['ADMIN', 'MEMBER', 'AUDITOR', 'OWNER'] as const;
-
-const roleIn = ({ tenant_role, role, grant }: Access): string => {
-  if (tenant_role === 'OWNER' || tenant_role === 'ADMIN') return tenant_role;
-  return [role, grant && `grant ${grant}`].filter((one) => one).join(', ') || (tenant_role === 'AUDITOR' ? tenant_role : '');
-};
-
-const toneOf = (labels: number, all: number): string => (labels === 0 ? 'calm' : labels === all ? 'good' : 'busy');
-
-const cellOf = (access: Access | undefined, { all, at }: { all: number; at: (rest: string) => string }) => {
-  if (!access) return td(null);
-  const { user_id, agent_id, labels } = access;
-  const said = labels.length === 0 ? 'no access' : `${labels.length} of ${all}`;
-  return td(
-    { 'data-kind': 'access', 'data-id': `${user_id} ${agent_id}`, 'data-labels': labels.join('|'), class: 'cell' },
-    a(
-      { href: at(`/agents/${agent_id}/access?user_id=${user_id}`), title: labels.join(', ') || 'no permission' },
-      span({ class: `badge ${toneOf(labels.length, all)}` }, said),
-      span({ class: 'quiet' }, roleIn(access)),
-    ),
-  );
-};
-
-const ORDER: readonly string[] = ['OWNER', 'ADMIN', 'MEMBER', 'AUDITOR'];
-
-type Matrix = { readonly users: Names; readonly agents: Names; readonly all: number; readonly at: (rest: string) => string };
-
-const matrixOf = (cells: readonly Access[], { users, agents, all, at }: Matrix): Child => {
-  const found = new Map(cells.map((cell) => [`${cell.user_id} ${cell.agent_id}`, cell]));
-  const columns = [...new Set(cells.map(({ agent_id }) => agent_id))];
-  const people = [...new Map(cells.map((cell) => [cell.user_id, cell.tenant_role])).entries()].sort(
-    ([one, role], [other, otherRole]) =>
-      ORDER.indexOf(role) - ORDER.indexOf(otherRole) || (users.get(one) ?? '').localeCompare(users.get(other) ?? ''),
-  );
-  return div(
-    { class: 'table-box' },
-    table(
-      { class: 'list matrix' },
-      caption({ class: 'hidden' }, 'What each member may do with each agent'),
-      thead(
-        null,
-        tr(
-          null,
-          th({ scope: 'col' }, 'Member'),
-          ...columns.map((id) => th({ scope: 'col' }, a({ href: at(`/agents/${id}/access`) }, agents.get(id) ?? id))),
-        ),
-      ),
-      tbody(
-        null,
-        ...people.map(([id, role]) =>
-          tr(
-            null,
-            th({ scope: 'row' }, div(null, users.get(id) ?? id), span({ class: 'quiet' }, role)),
-            ...columns.map((agent) => cellOf(found.get(`${id} ${agent}`), { all, at })),
-          ),
-        ),
-      ),
-    ),
-  );
-};
 
 const TENANT_OPTIONS = [['', 'choose'], ...TENANT_ROLES.map((one) => [one, one] as const), ['none', 'remove from the tenant']] as const;
 
@@ -130,6 +71,21 @@ const previewOf = (visit: Visit): Promise<Answer<readonly Difference[]>> | null 
   return visit.ask(visit.rows.previewAccess, { tenant_id: visit.params.tenant_id!, items } as never, ownPage(visit));
 };
 
+/** Renders the choice of one member or one agent. The matrix then shows only these. */
+const selection = (visit: Visit, users: Names, agents: Names): Child => {
+  const { path, query } = visit;
+  const as_of = query.get('as_of');
+  const isSet = query.get('person') || query.get('agent');
+  return form(
+    { method: 'get', action: path, class: 'toolbar selection' },
+    as_of === null ? null : input({ type: 'hidden', name: 'as_of', value: as_of }),
+    choice('person', 'Person', query.get('person'), [['', 'all'], ...users]),
+    choice('agent', 'Agent', query.get('agent'), [['', 'all'], ...agents]),
+    button(null, 'Show'),
+    isSet ? a({ class: 'button', href: withQuery(visit, { person: null, agent: null }) }, 'Show all') : null,
+  );
+};
+
 /** The page that shows what each member may do with each agent, and what each role allows. */
 export const accessPage = page({
   path: '/console/t/:tenant_id/access',
@@ -141,9 +97,10 @@ export const accessPage = page({
     const tenant_id = params.tenant_id!;
     const as_of = query.get('as_of') ?? undefined;
     const cursor = query.get('cursor');
+    const [user_id, agent_id] = [query.get('person') || undefined, query.get('agent') || undefined];
     const preview = previewOf(visit);
     return {
-      access: ask(rows.listEffectiveAccess, { tenant_id, as_of, limit: CELLS, ...(cursor === null ? {} : { cursor }) }),
+      access: ask(rows.listEffectiveAccess, { tenant_id, as_of, limit: CELLS, user_id, agent_id, ...(cursor === null ? {} : { cursor }) }),
       members: ask(rows.listMembers, { tenant_id, as_of, limit: CELLS }),
       agents: ask(rows.listAgents, { tenant_id, as_of, limit: CELLS }),
       grid: ask(rows.readRolePermissions, { tenant_id, as_of }),
@@ -156,10 +113,9 @@ export const accessPage = page({
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const users: Names = new Map(members.ok ? members.value.map((member) => [member.user_id, memberName(member)]) : []);
     const names: Names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
-    const all = grid.ok ? (grid.value.roles.OWNER?.length ?? 0) : 0;
     const matrix = () => {
       if (!access.ok) return problemPanel(access.problem);
-      if (access.value.length > 0) return matrixOf(access.value, { users, agents: names, all, at });
+      if (access.value.length > 0) return accessMatrix(access.value, { users, agents: names, at });
       return emptyState(
         { icon: 'users', title: 'No agents yet', why: 'The matrix shows what each member may do with each agent.' },
         a({ class: 'button', href: at('/agents') }, 'To the agents'),
@@ -167,6 +123,7 @@ export const accessPage = page({
     };
     return [
       heading('Access', span(null, 'What each member may do with each agent. ', strong(null, 'A cell explains why.'))),
+      selection(visit, users, names),
       matrix(),
       pager(access, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next }), {
         first: 'First agents',

@@ -6,7 +6,6 @@ import { page } from '../page.ts';
 import { choice, type Difference, differenceTable, memberName, type Names } from '../parts/access-parts.ts';
 import { type Access, chainOf, type Label, type Step, type Way, waysTo } from '../parts/explain.ts';
 import { card } from '../parts/facts.ts';
-import { wordsOf } from '../parts/history.ts';
 import { icon } from '../parts/icon.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
@@ -46,10 +45,15 @@ type Explained = {
 const stepOf = ({ name, value, gives }: Step) =>
   li({ class: gives ? 'gives' : 'refuses' }, icon(gives ? 'check' : 'x'), span(null, `${name}: `, strong(null, value)));
 
-const decidedBy = ({ decided_by }: Permission, at: (rest: string) => string): Child =>
-  decided_by === null
-    ? span({ class: 'quiet' }, 'No event gave it.')
-    : span(null, 'Decided by ', a({ href: at(`/events/${decided_by.event_id}`) }, wordsOf(decided_by.type)), ', ', ago(decided_by.at));
+/** The role that gives a permission, such as `MANAGER`. */
+const givenRole = (steps: readonly Step[]): string => steps.find(({ gives, name }) => gives && name !== 'Grid')?.value ?? 'A role';
+
+const decidedBy = ({ decided_by }: Permission, role: string, at: (rest: string) => string): Child => {
+  if (decided_by === null) return span({ class: 'quiet' }, 'No event gave it.');
+  const { event_id, actor_name, actor_email } = decided_by;
+  const who = actor_name ?? actor_email ?? 'the platform';
+  return span(null, a({ href: at(`/events/${event_id}`) }, `${role}, given by ${who}`), ', ', ago(decided_by.at));
+};
 
 const formOfWay = ({ change }: Way, { visit, access }: Explained): Child => {
   const { rows, params } = visit;
@@ -64,27 +68,51 @@ const formOfWay = ({ change }: Way, { visit, access }: Explained): Child => {
   return formLink(visit, rows.changeMemberRole, member, 'Do it', look);
 };
 
-const answerOf = (permission: Permission, explained: Explained) => {
-  const { access, grid, isAdminOnly, visit } = explained;
-  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+type Answered = { readonly permission: Permission; readonly steps: readonly Step[]; readonly ways: readonly Way[] };
+
+/** What must be equal for answers about several permissions to be one. */
+const keyOf = ({ permission: { allowed, decided_by, label }, steps, ways }: Answered): string =>
+  JSON.stringify([allowed, decided_by?.event_id, steps, ways]).replaceAll(JSON.stringify(`“${label}”`).slice(1, -1), '*');
+
+const answered = (permission: Permission, { access, grid, isAdminOnly }: Explained): Answered => {
   const one = permission.label as Label;
-  const chain = ol({ class: 'chain' }, ...chainOf(access, one, grid).map(stepOf));
   const ways = permission.allowed ? [] : waysTo(access, one, { grid, isAdminOnly });
+  return { permission, steps: chainOf(access, one, grid), ways };
+};
+
+/** The text of a way to the first of these permissions, for all of them. */
+const wayText = ({ text }: Way, labels: readonly string[]): string =>
+  text.replace(`“${labels[0]}”`, labels.map((one) => `“${one}”`).join(', '));
+
+const answerOf = (group: readonly Answered[], explained: Explained) => {
+  const { isAdminOnly, visit } = explained;
+  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+  const { permission, steps, ways } = group[0]!;
+  const labels = group.map((one) => one.permission.label);
   return li(
-    { 'data-kind': 'answer', 'data-id': permission.id, 'data-allowed': String(permission.allowed) },
+    {
+      'data-kind': 'answer',
+      'data-id': group.map((one) => one.permission.id).join(' '),
+      'data-allowed': String(permission.allowed),
+      'data-labels': labels.join('|'),
+    },
     div(
       { class: 'row' },
-      strong(null, span({ class: permission.allowed ? 'gained' : 'lost' }, permission.allowed ? 'Yes' : 'No'), ` · ${one}`),
-      span({ class: 'quiet' }, decidedBy(permission, at)),
+      span(
+        null,
+        strong(null, span({ class: permission.allowed ? 'gained' : 'lost' }, permission.allowed ? 'Yes' : 'No')),
+        ` to ${labels.join(', ')}`,
+      ),
+      span({ class: 'quiet' }, decidedBy(permission, givenRole(steps), at)),
     ),
-    chain,
+    ol({ class: 'chain' }, ...steps.map(stepOf)),
     isAdminOnly && !permission.allowed ? p({ class: 'quiet' }, 'The agent is open to administrators only, whatever the grid says.') : null,
     ways.length === 0
       ? null
       : details(
           null,
           summary(null, 'Nearest ways to a yes'),
-          ul(null, ...ways.map((way) => li(null, span(null, way.text), formOfWay(way, explained)))),
+          ul(null, ...ways.map((way) => li(null, span(null, wayText(way, labels)), formOfWay(way, explained)))),
         ),
   );
 };
@@ -184,7 +212,11 @@ const whatIf = (
 const answers = (explained: Explained, effective: Effective): Child => {
   const wanted = explained.visit.query.get('label');
   const shown = effective.permissions.filter(({ label: one }) => !wanted || one === wanted);
-  return ul({ class: 'answers' }, ...shown.map((permission) => answerOf(permission, explained)));
+  const groups = Map.groupBy(
+    shown.map((permission) => answered(permission, explained)),
+    keyOf,
+  );
+  return ul({ class: 'answers' }, ...[...groups.values()].map((group) => answerOf(group, explained)));
 };
 
 /**

@@ -79,5 +79,5 @@ export const auditEntry = (entry: AuditEntry, { isOpen, more, pathTo, hasDay = f
       div({ class: 'sentence' }, ...sentenceParts(entry, pathTo), runNote(entry, runPath)),
       div({ class: 'quiet audit-from' }, hasDay ? sourceText(entry) : [sourceText(entry), ' ', ago(entry.created_at)]),
     ),
-    details({ open: isOpen }, summary({ class: 'quiet' }, 'Details'), div({ class: 'entry-more' }, changeTable(entry), ...more)),
+    details({ open: isOpen }, summary({ class: 'quiet row-link' }, 'Details'), div({ class: 'entry-more' }, changeTable(entry), ...more)),
   );
