@@ -43,7 +43,7 @@ const receivedByHour = defineQuery((db, args: SelectionArgs) =>
   selectDeliveries(db, args)
     .select(({ fn, cast }) => [
       'delivery.agent_id',
-      sql<number>`floor(extract(epoch from delivery.received_at - ${args.from}::timestamptz) / 3600)::integer`.as('hour'),
+      sql<number>`floor(extract(epoch from delivery.received_at - ${args.from}::timestamptz)::float8 / 3600)::integer`.as('hour'),
       cast<number>(fn.countAll(), 'integer').as('count'),
     ])
     .groupBy(['delivery.agent_id', 'hour']),

@@ -103,7 +103,7 @@ test('no link of the overview leads to a refusal, whoever opens it', async () =>
 test('the latest changes are those of people, and a page of the past has neither figures nor what needs attention', async () => {
   const lines = [...main(await open()).matchAll(/<li data-kind="audit"[\s\S]*?<span class="sentence">([\s\S]*?)<\/span>/g)];
   assert.ok(lines.length > 0 && lines.length <= 8);
-  const entries = (await p.send('GET', `${p.tenant}/audit-logs?limit=50`)).body as Json[];
+  const entries = (await p.send('GET', `${p.tenant}/audit-logs?limit=100`)).body as Json[];
   const byPeople = entries.filter(({ actor }) => (actor as Json).kind === 'user').map(({ id }) => id);
   const shown = [...main(await open()).matchAll(/<li data-kind="audit" data-id="([^"]+)"/g)].map(([, id]) => id);
   assert.equal(shown, byPeople.slice(0, shown.length));

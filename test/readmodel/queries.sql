@@ -511,7 +511,7 @@ select
       epoch
       from
         delivery.received_at - $1::timestamptz
-    ) / 3600
+    )::float8 / 3600
   )::integer as "hour",
   cast(count(*) as integer) as "count"
 from
@@ -3703,20 +3703,38 @@ select
       epoch
       from
         "delivery"."received_at" - $1::timestamptz
-    ) / 3600
+    )::float8 / 3600
   )::integer as "hour",
-  "delivery"."outcome",
   cast(count(*) as integer) as "count"
 from
   "deliveries"."deliveries" as "delivery"
 where
   "delivery"."tenant_id" = $2
-  and "delivery"."received_at" >= $3
-  and "delivery"."received_at" < $4
-  and "delivery"."outcome" in ($5, $6)
+  and "delivery"."outcome" = $3
+  and "delivery"."received_at" >= $4
+  and "delivery"."received_at" < $5
 group by
-  "hour",
-  "delivery"."outcome";
+  "hour";
+
+-- countsByHour: of a tenant
+select
+  floor(
+    extract(
+      epoch
+      from
+        "delivery"."received_at" - $1::timestamptz
+    )::float8 / 3600
+  )::integer as "hour",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."outcome" = $3
+  and "delivery"."received_at" >= $4
+  and "delivery"."received_at" < $5
+group by
+  "hour";
 
 -- countsByHour: of some agents
 select
@@ -3725,21 +3743,40 @@ select
       epoch
       from
         "delivery"."received_at" - $1::timestamptz
-    ) / 3600
+    )::float8 / 3600
   )::integer as "hour",
-  "delivery"."outcome",
   cast(count(*) as integer) as "count"
 from
   "deliveries"."deliveries" as "delivery"
 where
   "delivery"."tenant_id" = $2
   and "delivery"."agent_id" = any ($3)
-  and "delivery"."received_at" >= $4
-  and "delivery"."received_at" < $5
-  and "delivery"."outcome" in ($6, $7)
+  and "delivery"."outcome" = $4
+  and "delivery"."received_at" >= $5
+  and "delivery"."received_at" < $6
 group by
-  "hour",
-  "delivery"."outcome";
+  "hour";
+
+-- countsByHour: of some agents
+select
+  floor(
+    extract(
+      epoch
+      from
+        "delivery"."received_at" - $1::timestamptz
+    )::float8 / 3600
+  )::integer as "hour",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."agent_id" = any ($3)
+  and "delivery"."outcome" = $4
+  and "delivery"."received_at" >= $5
+  and "delivery"."received_at" < $6
+group by
+  "hour";
 
 -- openCounts: of a tenant
 select
@@ -3749,7 +3786,7 @@ select
         epoch
         from
           "delivery"."received_at" - $1::timestamptz
-      ) / 3600
+      )::float8 / 3600
     )::integer,
     -1
   ) as "hour",
@@ -3778,7 +3815,7 @@ select
         epoch
         from
           "delivery"."received_at" - $1::timestamptz
-      ) / 3600
+      )::float8 / 3600
     )::integer,
     -1
   ) as "hour",
@@ -3807,7 +3844,7 @@ select
       epoch
       from
         "message"."at" - $1::timestamptz
-    ) / 3600
+    )::float8 / 3600
   )::integer as "hour",
   cast(sum("message"."cost_micros") as double precision) as "count"
 from
