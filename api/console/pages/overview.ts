@@ -58,7 +58,8 @@ const figureCards = (visit: Visit, { accepted, failed, waiting, cost_usd }: Over
     figureCard({
       ...{ name: 'waiting', title: 'Not finished', ...count(waiting) },
       change: waiting.oldest_at === null ? 'nothing waits' : ['oldest ', ago(waiting.oldest_at)],
-      href: deliveries({ status: 'queued' }),
+      // The list of agents has how many of them each agent has.
+      href: at('/agents?sort=-queue'),
       chart: { title: 'Deliveries that are not finished, by the hour of their receipt', values: waiting.buckets },
     }),
     cost_usd === null
