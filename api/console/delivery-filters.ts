@@ -18,8 +18,12 @@ export const stateIn = ({ query }: Query): string | null => {
   return outcome === 'accepted' ? null : (outcome ?? null);
 };
 
-/** Returns the period of a page of deliveries. One that is found by its id at the provider can be of any time. */
-export const rangeOf = ({ query }: Query): TimeRange => timeRangeOf(query, query.get('provider_delivery_id') ? 'all' : '24h');
+/**
+ * Returns the period of a page of deliveries. One that is found by its id at the provider, or to which a link for a
+ * status leads, can be of any time.
+ */
+export const rangeOf = ({ query }: Query): TimeRange =>
+  timeRangeOf(query, query.get('provider_delivery_id') || query.get('status') ? 'all' : '24h');
 
 /** Returns the filters of a page without the state and the period. */
 export const filtersIn = ({ query }: Query): Readonly<Record<string, string>> => {

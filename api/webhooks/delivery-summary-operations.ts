@@ -5,7 +5,7 @@ import { invalid } from '../../domain/refusal.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
 import { withDeliveryNames } from '../../projections/webhooks/delivery-names.queries.ts';
-import { deliveryProblems } from '../../projections/webhooks/delivery-problems.queries.ts';
+import { deliveryProblems, problemTrends } from '../../projections/webhooks/delivery-problems.queries.ts';
 import { deliverySummary } from '../../projections/webhooks/delivery-summary.queries.ts';
 import { DeliveryProblem, DeliverySummary, GROUPS } from '../../projections/webhooks/delivery-summary.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
@@ -15,6 +15,7 @@ import { assertOneState, TenantFilter } from './delivery-list.ts';
 import type { DeliveryStates } from './delivery-states.ts';
 
 const MAX_BUCKETS = 120;
+const NO_TREND: readonly number[] = Array.from({ length: 24 }, () => 0);
 
 type BucketPeriod = { readonly from?: string | undefined; readonly to?: string | undefined; readonly fit: boolean };
 
@@ -70,14 +71,18 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
     details:
       'Dead ones by agent, and by why their last attempt failed, as the runner has reported it; blocked ones by integration and rule; rejected ones by integration and reason. At most 200 groups, the latest first.',
     permit: 'tenant:integrations:read',
-    query: z.strictObject(TimeRange),
+    query: z.strictObject({
+      ...TimeRange,
+      trend: Flag.default(false).meta({ description: 'Whether the deliveries of the last 24 hours are counted by hour, too' }),
+    }),
     reply: z.array(DeliveryProblem),
     projection: deliveries.name,
     noETag: true,
-    run: async (ctx, { tenant_id, from, to }) => {
-      const [groups, { outcomes }] = await Promise.all([
+    run: async (ctx, { tenant_id, from, to, trend }) => {
+      const [groups, { outcomes }, trends] = await Promise.all([
         deliveryProblems(ctx.reads, { tenant_id, from, to }),
         deliverySummary(ctx.reads, { tenant_id, from, to }, {}),
+        trend ? problemTrends(ctx.reads, tenant_id, ctx.at()) : null,
       ]);
       const found = await withDeliveryNames(ctx.reads, tenant_id, groups);
       const total = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
@@ -85,6 +90,7 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
       const failures = await lastFailures(ctx.reads, { tenant_id, ids }, reportOpener(ctx));
       const problems = found.map((problem) => ({
         ...problem,
+        trend: trends && (trends.get(problem.fingerprint) ?? NO_TREND),
         share: problem.count / Math.max(problem.count, total),
         example_failure: failures.get(problem.example_id) ?? null,
       }));

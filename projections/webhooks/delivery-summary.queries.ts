@@ -92,7 +92,7 @@ const expiredCount = defineQuery((db, args: SelectionArgs) =>
 
 type ByState = Pick<z.output<typeof DeliverySummary>, 'states' | 'replayable'>;
 
-const sumOf = (rows: readonly { readonly count: string }[]): number => rows.reduce((sum, { count }) => sum + Number(count), 0);
+const countIn = (rows: readonly { readonly count: string }[]): number => rows.reduce((sum, { count }) => sum + Number(count), 0);
 
 /** Counts deliveries by state, and those that can be sent again. `outcomes` are the counts of the same deliveries. */
 const statesOf = async (reads: Reads, args: SelectionArgs, outcomes: Outcomes, queues: AgentQueues): Promise<ByState> => {
@@ -101,13 +101,13 @@ const statesOf = async (reads: Reads, args: SelectionArgs, outcomes: Outcomes, q
     reads.rows(openCounts, { ...args, ...queueArgs(queues) }),
     dead === 0 ? [] : reads.rows(expiredCount, args),
   ]);
-  const countOf = (state: string): number => sumOf(open.filter((row) => row.state === state));
+  const countOf = (state: string): number => countIn(open.filter((row) => row.state === state));
   const [waiting, queued, running] = [countOf('waiting'), countOf('queued'), countOf('running')];
-  const [retrying, held, acknowledged] = [countOf('retrying'), countOf('held'), accepted - sumOf(open)];
-  const sendableDead = dead - sumOf(expired);
+  const [retrying, held, acknowledged] = [countOf('retrying'), countOf('held'), accepted - countIn(open)];
+  const sendableDead = dead - countIn(expired);
   return {
     states: { waiting, queued, running, retrying, held, acknowledged, dead, blocked, rejected },
-    replayable: { all: accepted - sumOf(open.filter((row) => row.is_by_rule)) + sendableDead, dead: sendableDead },
+    replayable: { all: accepted - countIn(open.filter((row) => row.is_by_rule)) + sendableDead, dead: sendableDead },
   };
 };
 
@@ -152,11 +152,19 @@ const bucketsOf = async (reads: Reads, args: SelectionArgs, count: number): Prom
   }));
 };
 
-const groupsOf = async (reads: Reads, args: SelectionArgs, field: GroupField): Promise<z.output<typeof DeliverySummary>['groups']> =>
-  [...Map.groupBy(await reads.rows(PER_GROUP[field], args), ({ key }) => key)]
+type GroupRow = Counted & { readonly key: string | null };
+type Groups = z.output<typeof DeliverySummary>['groups'];
+
+const groupsOf = (rows: readonly GroupRow[]): Groups =>
+  [...Map.groupBy(rows, ({ key }) => key)]
     .map(([key, counts]) => ({ key, outcomes: outcomesOf(counts) }))
-    .toSorted((one, other) => total(other.outcomes) - total(one.outcomes) || String(one.key).localeCompare(String(other.key)))
-    .slice(0, MAX_GROUPS);
+    .toSorted((one, other) => total(other.outcomes) - total(one.outcomes) || String(one.key).localeCompare(String(other.key)));
+
+/** Adds up the counts of groups, which are those of all deliveries. */
+const summed = (groups: Groups): Outcomes => {
+  const sumOf = (outcome: keyof Outcomes): number => groups.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
+  return { accepted: sumOf('accepted'), blocked: sumOf('blocked'), rejected: sumOf('rejected'), dead: sumOf('dead') };
+};
 
 /**
  * Counts deliveries by outcome. If requested, also counts them for equal parts of the period from `from` to `to`, and
@@ -168,11 +176,13 @@ export const deliverySummary = async (
   { buckets, group_by, queues, is_fitted = false }: Parts,
 ): Promise<z.output<typeof DeliverySummary>> => {
   const args = selectionArgs(selected);
-  const outcomes = reads.rows(perOutcome, args).then(outcomesOf);
+  const grouped = group_by === undefined ? null : reads.rows(PER_GROUP[group_by], args).then(groupsOf);
+  const outcomes = grouped ? grouped.then(summed) : reads.rows(perOutcome, args).then(outcomesOf);
+  const period = is_fitted ? fitted(reads, args) : Promise.resolve(args);
   const [byState, parts, groups] = await Promise.all([
     queues === undefined ? NO_STATES : outcomes.then((counts) => statesOf(reads, args, counts, queues)),
-    buckets === undefined ? [] : bucketsOf(reads, is_fitted ? await fitted(reads, args) : args, buckets),
-    group_by === undefined ? [] : groupsOf(reads, args, group_by),
+    buckets === undefined ? [] : period.then((divided) => bucketsOf(reads, divided, buckets)),
+    grouped ?? [],
   ]);
-  return { outcomes: await outcomes, ...byState, groups, buckets: parts };
+  return { outcomes: await outcomes, ...byState, groups: groups.slice(0, MAX_GROUPS), buckets: parts };
 };

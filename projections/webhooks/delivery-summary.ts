@@ -103,6 +103,13 @@ export const DeliveryProblem = z
       }),
     integration_label: shownFields.integration_label,
     count: z.int().meta({ description: 'How many deliveries there are', examples: [12] }),
+    trend: z
+      .array(z.int())
+      .nullable()
+      .meta({
+        description: 'How many there were in each of the last 24 hours, the earliest first; null without `trend`',
+        examples: [null],
+      }),
     share: z.number().meta({ description: 'Their share of all deliveries of the period, from 0 to 1', examples: [0.029] }),
     first_at: Timestamp.meta({ description: 'When the first of them was received' }),
     last_at: Timestamp.meta({ description: 'When the last of them was received' }),

@@ -4827,6 +4827,61 @@ where
   "delivery"."tenant_id" = $1
   and "delivery"."id" = any ($2);
 
+-- problemTrends: call
+select
+  "keyed"."outcome",
+  "keyed"."why",
+  "keyed"."rule",
+  "keyed"."problem",
+  "keyed"."where",
+  floor(
+    extract(
+      epoch
+      from
+        $1::timestamptz - keyed.received_at
+    ) / 3600
+  )::integer as "hour",
+  count(*) as "count"
+from
+  (
+    select
+      "delivery"."id",
+      "delivery"."outcome",
+      "delivery"."reason",
+      "delivery"."agent_id",
+      "delivery"."integration_id",
+      "delivery"."received_at",
+      case
+        when delivery.outcome = 'blocked' then delivery.rule
+      end as "rule",
+      case
+        when delivery.outcome = 'dead' then delivery.problem
+      end as "problem",
+      case
+        when delivery.outcome = 'dead' then delivery.agent_id
+        else delivery.integration_id
+      end as "where",
+      case
+        when delivery.outcome = 'dead'
+        and delivery.problem is not null then null
+        else delivery.reason
+      end as "why"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."received_at" >= $3
+      and "delivery"."received_at" < $4
+      and "delivery"."outcome" in ($5, $6, $7)
+  ) as "keyed"
+group by
+  "keyed"."outcome",
+  "keyed"."why",
+  "keyed"."rule",
+  "keyed"."problem",
+  "keyed"."where",
+  "hour";
+
 -- deliveryProblems: of a tenant
 select
   "keyed"."outcome",

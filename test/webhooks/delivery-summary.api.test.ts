@@ -123,6 +123,13 @@ test('callers who may read integrations get the rejected and blocked deliveries 
     found.map(({ share }) => share),
     [1 / 6, 1 / 6],
   );
+  assert.equal(
+    (await read<Json[]>('deliveries/problems?trend=true')).map(({ trend }) => [(trend as number[]).length, (trend as number[]).at(-1)]),
+    [
+      [24, 1],
+      [24, 1],
+    ],
+  );
   assert.match(found[0]!.fingerprint as string, /^[0-9a-f]{16}$/);
   const example = await read<Json>(`deliveries/${found[0]!.example_id}`);
   assert.equal([example.outcome, example.payload], ['rejected', null]);

@@ -1,7 +1,7 @@
 const SEQUENCE_TIMEOUT_MS = 1_200;
 
 /** The rows of all lists: the rows of tables, and the items of lists that stand for a resource or lead to a page. */
-const ROWS = 'main :is(table.list tbody tr, li[data-id], li:has(> .row-link))';
+const ROWS = 'main :is(table.list > tbody > tr, li[data-id], li:has(> .row-link))';
 const FILTER_FIELD = 'main form[method="get"] :is(input:not([type="hidden"]), select)';
 const FILTER_LINK = 'main nav.tabs a';
 

@@ -13,6 +13,7 @@ import { valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { reasonWords } from '../parts/reason-words.ts';
+import { sparkline } from '../parts/sparkline.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { rangeWords, timeRangeOf } from '../parts/time-range.ts';
@@ -33,6 +34,7 @@ type Line = {
   readonly where: string;
   readonly count: number;
   readonly share: number | null;
+  readonly trend: readonly number[] | null;
   readonly last: Child;
   /** The filters that select exactly these deliveries. */
   readonly filters: Readonly<Record<string, string>>;
@@ -61,6 +63,7 @@ const lineOf = (problem: Problem): Line => {
   return {
     ...{ id: fingerprint, why: whyOf(problem), state: outcome, count, share, last: ago(last_at), filters: filtersOf(problem) },
     more: outcome === 'dead' && problem.problem !== null && example_failure?.code ? `code ${example_failure.code}` : null,
+    trend: problem.trend,
     where: (outcome === 'dead' ? agent_name : integration_label) ?? 'not an integration',
   };
 };
@@ -80,7 +83,7 @@ const stuckLines = (queued: Answer<Summary> | null, runners: readonly Runner[], 
     const runner = runners.find((one) => one.agent_id === agent_id);
     if (!runner || runner.connected_since !== null) return [];
     const line: Line = {
-      ...{ id: `stuck-${agent_id}`, why: 'Waits, no runner is connected', state: 'queued', count, share: null, last: 'now' },
+      ...{ id: `stuck-${agent_id}`, why: 'Waits, no runner is connected', state: 'queued', count, share: null, trend: null, last: 'now' },
       more: ['A runner was last seen ', ago(runner.last_seen_at)],
       where: agents.get(agent_id) ?? 'an agent',
       filters: { state: 'queued', agent_id, period: 'all' },
@@ -88,8 +91,10 @@ const stuckLines = (queued: Answer<Summary> | null, runners: readonly Runner[], 
     return [line];
   });
 
+const none = (): Child => span({ class: 'quiet' }, '—');
+
 const shareText = (share: number | null): Child =>
-  share === null ? span({ class: 'quiet' }, '—') : share > 0 && share < 0.001 ? '<0.1 %' : `${(share * 100).toFixed(1)} %`;
+  share === null ? none() : share > 0 && share < 0.001 ? '<0.1 %' : `${(share * 100).toFixed(1)} %`;
 
 const problemTable = (lines: readonly Line[], visit: Visit) => {
   const period = valuesIn(visit.query, ['period', 'from', 'to']);
@@ -103,6 +108,7 @@ const problemTable = (lines: readonly Line[], visit: Visit) => {
         { title: 'Where', cell: ({ where }) => where },
         { title: 'Count', look: 'number', cell: ({ count }) => countText(count) },
         { title: 'Share', look: 'number', cell: ({ share }) => shareText(share) },
+        { title: '24 h', cell: ({ why, trend }) => (trend === null ? none() : sparkline({ title: `${why}, per hour`, values: trend })) },
         { title: 'Last', look: 'number', cell: ({ last }) => last },
       ],
     },
@@ -138,7 +144,7 @@ export const deliveryProblemsPage = page({
     const queued =
       asOf === null ? ask(rows.summarizeDeliveries, { tenant_id, state: 'queued', group_by: 'agent_id' }) : Promise.resolve(null);
     return {
-      problems: ask(rows.listDeliveryProblems, { tenant_id, ...rangeOf(visit).times }),
+      problems: ask(rows.listDeliveryProblems, { tenant_id, trend: true, ...rangeOf(visit).times }),
       queued,
       runners: queued.then((found) => {
         const agents = queuesIn(found).map(([agent_id]) => agent_id);
