@@ -16,12 +16,12 @@ const scope = () => [...document.querySelectorAll('dialog[open], :popover-open')
 
 const rows = () => [...scope().querySelectorAll(ROWS)];
 
-/** Moves the focus by `by` rows in a list: to the link of the row, or else to its first control, or else to the row itself. */
+/** Moves the focus by `by` rows: to the link of the row, or else to what opens it, to its first control, or to the row itself. */
 const moveFocus = (/** @type {number} */ by) => {
   const all = rows();
   const at = all.findIndex((row) => row.contains(document.activeElement));
   const row = all[at === -1 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))];
-  const control = row?.querySelector('.row-link') ?? row?.querySelector('a[href], summary, button');
+  const control = ['.row-link', 'summary', 'a[href], button'].map((each) => row?.querySelector(each)).find((each) => each);
   if (row && !control) row.setAttribute('tabindex', '-1');
   /** @type {HTMLElement | undefined} */ (control ?? row)?.focus();
 };
