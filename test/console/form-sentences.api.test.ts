@@ -64,11 +64,11 @@ const submitForm = async (operation: string, url: string) => {
 /** Returns the sentences of an audit page, by the ids of their events. */
 const sentencesOn = async (path: string): Promise<ReadonlyMap<string, readonly string[]>> => {
   const { text } = await p.open(path);
-  const entries = [...text.matchAll(/data-kind="audit" data-id="([^"]+)"[\s\S]*?class="sentence">([^<]*)</g)];
+  const entries = [...text.matchAll(/data-kind="audit" data-id="([^"]+)"[\s\S]*?class="sentence">([\s\S]*?)<\/div>/g)];
   return new Map(
     Map.groupBy(entries, (found) => found[1]!)
       .entries()
-      .map(([id, found]) => [id, found.map((one) => one[2]!)]),
+      .map(([id, found]) => [id, found.map((one) => one[2]!.replaceAll(/<[^>]*>/g, ''))]),
   );
 };
 
