@@ -9,7 +9,7 @@ const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
   ],
   Work: [
     { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
-    { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
+    { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:read', hotkey: 'g s' },
     { label: 'Schedules', icon: 'calendar-clock', path: '/schedules', permit: 'tenant:read', hotkey: 'g t' },
   ],
   Agents: [

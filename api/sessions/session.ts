@@ -76,7 +76,7 @@ export const sessionOperations = {
     run: async (ctx, { tenant_id, agent_id, status, ...query }) => {
       await loadAgent(ctx, agent_id);
       const page = await sessionPage(ctx.reads, { tenant_id, agent_id, status }, windowOf(query));
-      return { ...page, body: JSON.stringify(await withNames(ctx, JSON.parse(page.body) as SessionDoc[])) };
+      return { ...page, body: JSON.stringify(z.array(TaskSessionRead).parse(await withNames(ctx, JSON.parse(page.body) as SessionDoc[]))) };
     },
   }),
   getSession: operation({

@@ -5,6 +5,7 @@ import { draftOperations } from './draft.ts';
 import { sessionOperations } from './session.ts';
 import { sessionAttachments } from './session-attachment.ts';
 import { settledMessageOperations } from './settled-messages.ts';
+import { tenantSessionOperations } from './tenant-sessions.ts';
 
 export const sessionsArea = {
   title: 'Sessions',
@@ -13,6 +14,7 @@ export const sessionsArea = {
     ...draftOperations(drafts),
     ...approvalOperations,
     ...auditSessionOperations,
+    ...tenantSessionOperations,
     ...settledMessageOperations,
   }),
   plainRoutes: [sessionAttachments],

@@ -15,6 +15,24 @@ const sessionList = defineList({ table }, (db, { tenant_id, agent_id, status }: 
 export const sessionPage = (reads: Reads, sessions: AgentSessions, window: PageWindow): Promise<Page> =>
   reads.page(sessionList, sessions, window);
 
+/** Sessions of a tenant. With `agent_ids`, only those of these agents. */
+type TenantSessions = SessionFilter & { readonly tenant_id: string; readonly agent_ids: readonly string[] | undefined };
+
+const tenantSessionList = defineList({ table }, (db, { tenant_id, agent_ids, agent_id, status, user_id, from, to }: TenantSessions) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .where('session.tenant_id', '=', tenant_id)
+    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('session.agent_id', '=', fn.any(val(agent_ids!)))))
+    .$if(agent_id !== undefined, (query) => query.where('session.agent_id', '=', agent_id!))
+    .$if(status !== undefined, (query) => query.where('session.status', '=', status!))
+    .$if(user_id !== undefined, (query) => query.where('session.shown_user_id', '=', user_id!))
+    .$if(from !== undefined, (query) => query.where('session.created_at', '>=', from!))
+    .$if(to !== undefined, (query) => query.where('session.created_at', '<', to!)),
+);
+
+export const tenantSessionPage = (reads: Reads, selected: TenantSessions, window: PageWindow): Promise<Page> =>
+  reads.page(tenantSessionList, selected, window);
+
 /** The maximum number of sessions that `sessionsOfDelivery` returns. */
 const MAX_SESSIONS_OF_DELIVERY = 100;
 

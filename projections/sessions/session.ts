@@ -111,7 +111,15 @@ export const AuditSessionDetailResponse = z
   })
   .meta({ id: 'AuditSessionDetailResponse' });
 
-const SessionRow = z.object({ ...fields, ...furtherFields });
+/** What the messages of a session have used, and when the last one was written. */
+const usage = {
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  cost_micros: z.int(),
+  last_message_at: z.string().nullable(),
+};
+
+const SessionRow = z.object({ ...fields, ...furtherFields, ...usage });
 export type SessionDoc = z.output<typeof SessionRow>;
 
 /**
@@ -134,7 +142,7 @@ export const table = {
     delivery_id: 'text',
     until: 'timestamptz',
   },
-  counters: ['message_count'],
+  counters: ['message_count', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
   docs: { doc: SessionRow },
   indexes: [
     { columns: ['tenant_id', 'created_at', 'id'] },
@@ -187,12 +195,13 @@ const inserted = (event: Started): Change => {
     created_at: at,
     started_at: at,
     completed_at: null,
+    last_message_at: null,
   });
 };
 
-const messageAdded = ({ tenant, id }: Recorded, { kind }: Pick<Session.MessageFields, 'kind'>): Change[] => [
+const messageAdded = ({ tenant, id, at }: Recorded, { kind }: Pick<Session.MessageFields, 'kind'>): Change[] => [
   add('sessions', { tenant_id: tenant, id }, { message_count: 1 }),
-  patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(kind) }),
+  patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(kind), last_message_at: at }),
 ];
 
 const ended =
@@ -203,7 +212,7 @@ const ended =
 /** Sessions without their messages, which only the log contains. */
 export const sessions = {
   name: 'sessions',
-  version: 6,
+  version: 7,
   categories: [Session.category, ACKNOWLEDGEMENT],
   tables: [table, attachmentTable, approvalTable, settledTable, sessionCounter.table],
   on: {
@@ -212,7 +221,8 @@ export const sessions = {
     MessageAppended: (event) => messageAdded(event, event.data),
     SessionMessageSent: (event) => messageAdded(event, event.data),
     SessionInterrupted: 'ignore',
-    UsageRecorded: 'ignore',
+    UsageRecorded: ({ tenant, id, data: { prompt_tokens, completion_tokens, cost_micros } }) =>
+      add('sessions', { tenant_id: tenant, id }, { prompt_tokens, completion_tokens, cost_micros }),
     SessionAttachmentAdded: ({ tenant, data: { attachment_id, sha256, agent_id, filename, content_type } }) =>
       insert('attachments', { tenant_id: tenant, id: attachment_id, sha256, agent_id, filename, content_type }),
     SessionCompleted: ended('completed'),

@@ -56,6 +56,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/agents/summary',
   'GET    /tenant/{tenant_id}/overview',
   'GET    /tenant/{tenant_id}/runners',
+  'GET    /tenant/{tenant_id}/sessions',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/history',
   'GET    /tenant/{tenant_id}/tools/{tool_id}/diff',

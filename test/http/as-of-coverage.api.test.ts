@@ -54,6 +54,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listAgentRepoRefs: 'what another host says now',
   listApprovals: 'a list that is not among those of decisions.md; each of them has it',
   listSessions: 'a list that is not among those of decisions.md; each of them has it',
+  listReadableSessions: 'a list that is not among those of decisions.md; each of them has it',
   listTenantSessions: 'a list that is not among those of decisions.md; each of them has it',
   listSkillInvocations: 'a list of calls, which are in the past',
   listSkills: 'a list that is not among those of decisions.md; each of them has it',

@@ -2112,6 +2112,72 @@ limit
 offset
   $5;
 
+-- tenantSessionPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "session"."doc" as "doc",
+      "session"."created_at" as "value",
+      "session"."id" as "id"
+    from
+      "sessions"."sessions" as "session"
+    where
+      "session"."tenant_id" = $2
+    order by
+      "session"."created_at" desc,
+      "session"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- tenantSessionPage: of an agent and a user
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "session"."doc" as "doc",
+      "session"."created_at" as "value",
+      "session"."id" as "id"
+    from
+      "sessions"."sessions" as "session"
+    where
+      "session"."tenant_id" = $2
+      and "session"."agent_id" = $3
+      and "session"."shown_user_id" = $4
+    order by
+      "session"."created_at" desc,
+      "session"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- filesWithDigest: call
 select distinct
   on ("attachment"."agent_id") "attachment"."agent_id",

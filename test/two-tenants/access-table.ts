@@ -179,6 +179,7 @@ GET    /tenant/{tenant_id}/sessions/{session_id}/draft                  agent:ch
 POST   /tenant/{tenant_id}/sessions/{session_id}/interrupt              agent:assign + runner on session but runners
 POST   /tenant/{tenant_id}/agents/{agent_id}/budget/reserve             agent:read + runner only
 POST   /tenant/{tenant_id}/budget-reservations/{reservation_id}/settle  any + runner only on reservation
+GET    /tenant/{tenant_id}/sessions                                     tenant:read
 GET    /v1/tenants/{tenant_id}/sessions                                 tenant:audit:read
 GET    /v1/tenants/{tenant_id}/sessions/{session_id}                    tenant:audit:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs                  agent:read

@@ -1,105 +1,159 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { mayOf } from '../agent-frame.ts';
+import { mayAct, startForm } from '../chat-forms.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
+import { choice, memberName, type Names } from '../parts/access-parts.ts';
 import { badge } from '../parts/badge.ts';
-import { counted, countText } from '../parts/count-text.ts';
+import { type Choice, choiceFilters } from '../parts/choice-filters.ts';
+import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
+import { card } from '../parts/facts.ts';
+import { valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
+import { exactUsd } from '../parts/money.ts';
+import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { tags } from '../parts/tags.ts';
-import { ago, tookText } from '../parts/time.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, nav } = tags;
+const { a, button, div, form, p, span } = tags;
 
-type Found = ReplyOf<Rows['listTenantSessions']>;
-type Session = Found['items'][number];
+type Session = ReplyOf<Rows['listReadableSessions']>[number];
 
 const STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'expired'] as const;
-const FILTERS: readonly FilterField[] = [
-  { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
-  { name: 'user_id', label: 'User', placeholder: 'their id' },
-  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
-  { name: 'to', label: 'Until', placeholder: '2 hours ago' },
-];
-const NAMES = [...FILTERS.map(({ name }) => name), 'status'];
+const NAMES = ['agent_id', 'user_id', 'status', 'for_me', 'from', 'to'];
+const START = 'start';
+const MAX_PEOPLE = 200;
 
-const states = (visit: Visit) => {
-  const linkTo = (status: string | null) => withQuery(visit, { status, page: null });
-  return filterTabs('Filter by state', visit.query.get('status'), [
-    { value: null, label: 'All', href: linkTo(null) },
-    ...STATUSES.map((status) => ({ value: status, label: badge(status), href: linkTo(status) })),
+const tabs = (visit: Visit): Child => {
+  const { me, query } = visit;
+  const own = me?.user?.id ?? null;
+  const linkTo = (changes: Readonly<Record<string, string | null>>) =>
+    withQuery(visit, { user_id: null, for_me: null, status: null, cursor: null, [START]: null, ...changes });
+  const isOwn = own !== null && query.get('user_id') === own;
+  const current = query.get('for_me') ? 'waiting' : isOwn ? 'yours' : 'all';
+  return filterTabs('Whose sessions', current, [
+    ...(own === null ? [] : [{ value: 'yours', label: 'Yours', href: linkTo({ user_id: own }) }]),
+    { value: 'all', label: 'All', href: linkTo({}) },
+    { value: 'waiting', label: 'Waiting for you', href: linkTo({ for_me: 'true' }) },
   ]);
 };
 
-const sessionTable = ({ items }: Found, visit: Visit) =>
+const tokens = ({ prompt_tokens, completion_tokens }: Session): string =>
+  `${countText(prompt_tokens)} in, ${countText(completion_tokens)} out`;
+
+const sessionTable = (found: readonly Session[], visit: Visit) =>
   dataTable<Session>(
     {
       ...{ title: 'Sessions', kind: 'session', nameTitle: 'Session', id: ({ id }) => id, name: ({ title }) => title ?? 'Untitled session' },
       href: ({ id }) => tenantPath(visit.params.tenant_id!, `/sessions/${id}`),
-      details: ({ agent_name, user_name }) => [agent_name ?? 'an agent', user_name ? ` · for ${user_name}` : ''],
       columns: [
         { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'Agent', cell: ({ agent_name }) => agent_name ?? 'an agent' },
+        { title: 'Person', cell: ({ user_name, user_email }) => user_name ?? user_email ?? span({ class: 'quiet' }, '—') },
         { title: 'Messages', look: 'number', cell: ({ message_count }) => countText(message_count) },
-        { title: 'Took', look: 'number', cell: tookText },
-        { title: 'Started', look: 'number', cell: ({ created_at }) => ago(created_at) },
+        { title: 'Tokens', look: 'number', cell: tokens },
+        { title: 'Cost', look: 'number', cell: ({ cost_usd }) => exactUsd(cost_usd) },
+        { title: 'Last message', look: 'number', cell: ({ last_message_at }) => ago(last_message_at) },
       ],
     },
-    items,
+    found,
   );
 
-const pages = ({ total, page: at, per_page }: Found, visit: Visit) => {
-  const last = Math.max(1, Math.ceil(total / per_page));
-  if (last === 1) return null;
-  const linkTo = (number: number) => withQuery(visit, { page: number === 1 ? null : String(number) });
-  return nav(
-    { 'aria-label': 'Pages of the list', class: 'pager' },
-    at > 1 ? a({ class: 'button', href: linkTo(at - 1) }, icon('arrow-left'), 'Newer') : span(null),
-    span({ class: 'quiet' }, `Page ${at} of ${last}, ${counted(total, 'session')}`),
-    at < last ? a({ class: 'button', href: linkTo(at + 1), rel: 'next' }, 'Older', icon('arrow-right')) : span(null),
+const nothing = (visit: Visit) => {
+  if (visit.query.get('for_me'))
+    return emptyState(
+      { icon: 'check', title: 'Nothing waits for you', why: 'No agent waits for an answer or a decision that you may give.' },
+      a({ class: 'button', href: visit.path }, 'All sessions'),
+    );
+  if (NAMES.some((name) => visit.query.get(name)))
+    return emptyState(
+      { icon: 'search', title: 'No session matches', why: 'Nothing matches the filters of this page.' },
+      a({ class: 'button', href: visit.path }, 'Clear the filters'),
+    );
+  return emptyState(
+    {
+      icon: 'message-square',
+      title: 'No sessions yet',
+      why: 'A runner starts a session when it processes a delivery or a cron run, and people start their own. You see those of agents whose chats you may read.',
+    },
+    a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
   );
 };
 
-const nothing = (visit: Visit) =>
-  NAMES.some((name) => visit.query.get(name))
-    ? emptyState(
-        { icon: 'search', title: 'No session matches', why: 'Nothing matches the filters of this page.' },
-        a({ class: 'button', href: visit.path }, 'Clear the filters'),
-      )
-    : emptyState(
-        { icon: 'message-square', title: 'No sessions yet', why: 'A runner starts a session when it processes a delivery or a cron run.' },
-        a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
-      );
+/** Renders the choice of an agent, and for a chosen one the form with the first message. */
+const startCard = (visit: Visit, names: Names, isAllowed: boolean): Child => {
+  const chosen = visit.query.get(START) ?? '';
+  const refused = p({ class: 'quiet' }, 'You may not assign work to this agent: its owners can give you the role MANAGER.');
+  return card(
+    'Start a session',
+    form(
+      { method: 'get', action: visit.path },
+      div({ class: 'filter-fields' }, choice(START, 'Agent', chosen, [['', 'choose'], ...names])),
+      div(
+        { class: 'actions' },
+        button(null, 'Choose the agent'),
+        a({ class: 'button ghost', href: withQuery(visit, { [START]: null }) }, 'Cancel'),
+      ),
+    ),
+    names.has(chosen) ? (isAllowed ? startForm(visit, chosen) : refused) : null,
+  );
+};
 
-/** The page with the sessions of a tenant, newest first. */
+const choicesOf = (names: Iterable<readonly [string, string]>): readonly Choice[] => [...names];
+
+/** The page with the sessions that a visitor may read, newest first. */
 export const sessionListPage = page({
   path: '/console/t/:tenant_id/sessions',
-  permit: 'tenant:audit:read',
+  permit: 'tenant:read',
   nav: 'Sessions',
   categories: ['session'],
-  asks: (visit) => ({
-    sessions: visit.ask(visit.rows.listTenantSessions, {
-      tenant_id: visit.params.tenant_id!,
-      ...(valuesIn(visit.query, [...NAMES, 'page']) as object),
-    }),
-  }),
+  asks: (visit) => {
+    const { ask, rows, query } = visit;
+    const tenant_id = visit.params.tenant_id!;
+    const agent_id = query.get(START);
+    return {
+      sessions: ask(rows.listReadableSessions, { tenant_id, ...(valuesIn(query, [...NAMES, 'cursor']) as object) }),
+      members: ask(rows.listMembers, { tenant_id, limit: MAX_PEOPLE }),
+      agents: agentNames(visit),
+      ...(agent_id ? { may: ask(rows.readEffectivePermissions, { tenant_id, agent_id }) } : {}),
+    };
+  },
   title: () => 'Sessions',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ sessions }, visit) => {
-    const { status, ...filters } = valuesIn(visit.query, NAMES);
+  view: ({ sessions, members, agents, may }, visit) => {
+    const names = namesIn(agents);
+    const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
+    const values = valuesIn(visit.query, NAMES);
+    const mayStart = visit.asOf === null && names.size > 0;
+    const start = a({ class: 'button primary', href: withQuery(visit, { [START]: '' }) }, icon('play'), span(null, 'Start a session'));
     return [
-      heading('Sessions', 'What agents worked on, message by message, and what it cost.'),
-      div({ class: 'toolbar' }, states(visit), filterForm(visit.path, FILTERS, filters, status ? { status } : {})),
-      sessions.ok
-        ? sessions.value.items.length > 0
-          ? sessionTable(sessions.value, visit)
-          : nothing(visit)
-        : problemPanel(sessions.problem),
-      sessions.ok ? pages(sessions.value, visit) : null,
+      heading('Sessions', 'What agents worked on, message by message, and what it cost.', mayStart ? start : null),
+      mayStart && visit.query.has(START) ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false) : null,
+      div(
+        { class: 'toolbar' },
+        tabs(visit),
+        choiceFilters({
+          path: visit.path,
+          values,
+          kept: valuesIn(visit.query, ['for_me']),
+          fields: [
+            { name: 'agent_id', label: 'Agent', choices: choicesOf(names) },
+            { name: 'user_id', label: 'Person', choices: choicesOf(people) },
+            { name: 'status', label: 'State', choices: STATUSES.map((one) => [one, one] as const) },
+            { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+            { name: 'to', label: 'Until', placeholder: '2 hours ago' },
+          ],
+        }),
+      ),
+      sessions.ok ? (sessions.value.length > 0 ? sessionTable(sessions.value, visit) : nothing(visit)) : problemPanel(sessions.problem),
+      pager(sessions, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];
   },
 });
