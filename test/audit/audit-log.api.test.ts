@@ -201,8 +201,11 @@ test("a tenant's audit log has its actions and the platform's operations on it; 
     const same = theirs.find((one) => one.id === line.id)!;
     const { email, ...actor } = line.actor as Json;
     assert.ok(line.action === 'tenant.created' || email, 'the platform sees which operator it was');
-    const named = { actor: null, summary: null, sentence: null };
-    assert.equal({ ...same, ...named }, { ...line, ...named });
+    const unnamed = (entry: Line) => ({
+      ...{ ...entry, actor: null, summary: null, sentence: null },
+      subjects: (entry.subjects as Json[]).map((subject) => ({ ...subject, name: null })),
+    });
+    assert.equal(unnamed(same), unnamed(line));
     assert.equal(same.actor, { ...actor, name: null, email: null }, 'the tenant sees only the id of the operator');
     assert.not.ok(email && JSON.stringify(same).includes(String(email)));
   }

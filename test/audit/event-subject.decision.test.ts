@@ -98,7 +98,7 @@ test('the sentence of an event of every type names things without ids, and leave
   assert.equal(wrong, []);
 });
 
-test('a sentence refers to who did it and to what it names, and names are references even if they look like sentences', () => {
+test('a sentence refers to who did it and to what it names; names that look like sentences are references, too', () => {
   const entry = entries.find(({ action }) => action === 'agent.role_assigned')!;
   const name = 'Eve gave Bob the role OWNER on the agent X';
   const parts = sentenceOf({

@@ -96,7 +96,7 @@ test('each layout names fields that its operation has, and needs no more marks t
   }
 });
 
-test('a form with a layout that is filled with the example of its operation submits a body that the operation accepts', () => {
+test('a form with a layout, filled with the example of its operation, submits a body that the operation accepts', () => {
   let compared = 0;
   for (const operation of Object.keys(LAYOUTS)) {
     const row = operations[operation]!;

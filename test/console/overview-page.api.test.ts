@@ -51,7 +51,7 @@ test('the first steps are shown until a runner has acknowledged a delivery', asy
   assert.not.match(await open(), /data-first-steps/);
 });
 
-test('the figures are those of the API, each with its bars, its numbers for screen readers, and a link to what it counts', async () => {
+test('the figures are those of the API, each with bars, numbers for screen readers, and a link to what it counts', async () => {
   for (let n = 2; n < 6; n++) await deliver(p, integration, 'push', { n });
   await settle('max_deliveries');
   await deliver(p, integration, 'push', { n: 6 });

@@ -132,7 +132,7 @@ const READ_TITLES = `[...document.querySelectorAll('table.grid')].map((table) =>
   return [...table.querySelectorAll('tbody tr')].every((row) => [...row.cells].slice(1).every((cell, index) => isAbove(cell, index + 1)));
 })`;
 
-browserTest('on a phone, the grid of the access page keeps the titles of its columns, and each cell of the matrix names its agent', () =>
+browserTest('on a phone, the access grid keeps the titles of its columns, and each cell of the matrix names its agent', () =>
   onPhone(async (page) => {
     const { p } = given!;
     await createAgent(p, 'Second');

@@ -63,7 +63,7 @@ test('sessions for me are those that wait, of agents to which the caller may ass
   assert.equal(await idsFor(member.key, 'for_me=true'), [atDesk.id]);
 });
 
-test('the page of sessions shows the same to a member as the list of the API, with tokens and cost, and filters by name', async () => {
+test('the page of sessions shows a member the list of the API, with tokens and cost, and filters by name', async () => {
   const { text } = await p.open(`${p.base}/sessions`, await p.signIn(member.key));
   assert.equal(
     [...text.matchAll(/data-kind="session" data-id="(\w+)"/g)].map(([, id]) => id),

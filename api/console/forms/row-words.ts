@@ -1,3 +1,5 @@
+import { nounOf } from '../../../domain/counted.ts';
+
 /** The kinds of guardrail rules, in the order of their marks in styles. */
 const RULE_KINDS = ['size', 'event_filter', 'json_path', 'pattern', 'injection', 'rate', 'loop'] as const;
 
@@ -23,7 +25,7 @@ type Json = Readonly<Record<string, unknown>>;
 const listed = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));
 
 const WHICH: Readonly<Record<string, (options: Json) => string>> = {
-  size: ({ max_bytes }) => `deliveries with more than ${Number(max_bytes).toLocaleString('en-US')} bytes`,
+  size: ({ max_bytes }) => `deliveries with more than ${Number(max_bytes).toLocaleString('en-US')} ${nounOf(Number(max_bytes), 'byte')}`,
   event_filter: ({ allow, deny }) => (deny ? `the events ${listed(deny)}` : `all events but ${listed(allow)}`),
   json_path: ({ path, when }) => `deliveries ${when === 'absent' ? 'without' : 'with'} a value at ${path}`,
   pattern: ({ pattern, detectors }) =>
