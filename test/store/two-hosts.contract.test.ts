@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { Metadata, Recorded } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { type Log, LogError, type NewEvent } from '../../infra/eventstore/event-log.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { serveHere, twoHosts } from '../fixtures/two-hosts.ts';
@@ -93,7 +94,7 @@ test('when the store moves from one host of the URL to the other, no acknowledge
   const writers = Array.from({ length: 8 }, write);
   for (const host of [0, 1, 0] as const) {
     const store = await serve(host);
-    await sleep(150);
+    await sleep(150 * loadFactor());
     await store.close();
     await sleep(150);
   }

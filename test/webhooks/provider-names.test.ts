@@ -18,6 +18,8 @@ const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   'commands/webhooks/apply-guardrails.ts': ['slack'],
   'commands/webhooks/apply-rates.ts': ['slack'],
   'commands/webhooks/release-held.reactor.ts': ['slack'],
+  // The only one whose delivery id can be chosen.
+  'api/console/forms/integrations.ts': ['custom_hmac'],
   // The first integration that the console proposes.
   'api/console/pages/start.ts': ['github', 'custom_hmac'],
 };
