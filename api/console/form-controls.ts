@@ -28,8 +28,15 @@ export type Shown = {
   readonly isOptional?: boolean | undefined;
 };
 
-/** The field that is shown: its pointer, its value, and the id of its control if it is not that of the pointer. */
-export type Drawing = Shown & { readonly at: string; readonly value: unknown; readonly id?: string };
+/**
+ * The field that is shown: its pointer and its value. A control that is not the first of its field has an id and a name
+ * of its own, because the label of the field is that of the first.
+ */
+export type Drawing = Shown & {
+  readonly at: string;
+  readonly value: unknown;
+  readonly own?: { readonly id: string; readonly label: string };
+};
 
 /** Returns the id of the control of a field. The fields of the path, of the query and of the body have different ids. */
 export const idOf = (at: string): string =>
@@ -52,11 +59,12 @@ const isRequired = (field: Field, { isOptional }: Drawing): boolean =>
   field.isRequired && !field.isNullable && !isOptional && field.look.isDerived !== true;
 
 /** Returns the attributes by which screen readers find the help text and the errors of a control. */
-export const described = (field: Field, { at, errors, focus, id }: Drawing) => {
+export const described = (field: Field, { at, errors, focus, own }: Drawing) => {
   const texts = [...(field.help ? [`${idOf(at)}-help`] : []), ...(errors.has(at) ? [`${idOf(at)}-error`] : [])];
   return {
-    id: id ?? idOf(at),
+    id: own?.id ?? idOf(at),
     name: at,
+    'aria-label': own?.label ?? null,
     autofocus: focus === at ? true : null,
     'aria-describedby': texts.join(' ') || null,
     'aria-invalid': errors.has(at) ? 'true' : null,

@@ -111,12 +111,14 @@ const linesView = (field: Field & { kind: 'lines' }, given: Drawing): Node => {
   const items = Array.isArray(drawing.value) ? drawing.value : [];
   const choices = drawing.choices[field.name.replace(/s$/, '')];
   if (choices && field.max !== null && field.max <= MAX_SELECTS) {
-    const controlOf = (index: number) =>
-      choiceControl(
+    const controlOf = (index: number) => {
+      const own = { id: `${idOf(drawing.at)}-${index + 1}`, label: `${field.label} ${index + 1}` };
+      return choiceControl(
         { ...field, isRequired: index === 0 && field.isRequired, fallback: undefined, look: { none: 'None', ...field.look } },
-        { ...drawing, value: items[index] ?? '', ...(index > 0 && { id: `${idOf(drawing.at)}-${index + 1}`, focus: undefined }) },
+        { ...drawing, value: items[index] ?? '', ...(index > 0 && { own, focus: undefined }) },
         choices,
       );
+    };
     const selects = Array.from({ length: field.max }, (_, index) =>
       div({ class: 'numbered' }, span({ class: 'quiet' }, `${index + 1}.`), controlOf(index)),
     );
