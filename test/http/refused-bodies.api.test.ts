@@ -55,15 +55,18 @@ const CASES: readonly Case[] = [
 ];
 
 test('a refusal before the end of a body reaches a client that first sends the whole body, on each kind of route', async () => {
-  const answers = CASES.map(({ path, headers, mebibytes = 1, isChunked = false, port = server.port }) =>
+  const answer = ({ path, headers, mebibytes = 1, isChunked = false, port = server.port }: Case) =>
     sendSlowly({
       port,
       head: [`POST ${path} HTTP/1.1`, 'Host: annals.test', ...headers],
       body: new Uint8Array(mebibytes * MEBIBYTE),
       isChunked,
-    }),
-  );
-  const found = (await Promise.all(answers)).map(statusOf);
+    }).then(statusOf);
+  // The server reads the rest of a body for some seconds at most, so the large ones are sent alone.
+  const isLarge = ({ mebibytes = 1 }: Case): boolean => mebibytes > 2;
+  const small = new Map(CASES.filter((one) => !isLarge(one)).map((one) => [one, answer(one)]));
+  const found: string[] = [];
+  for (const one of CASES) found.push(await (small.get(one) ?? answer(one)));
   assert.equal(
     CASES.map(({ path }, index) => `${found[index]} ${path}`),
     CASES.map(({ status, path }) => `${status} close ${path}`),
