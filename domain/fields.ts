@@ -72,7 +72,8 @@ export const cleanDisplayText = (value: string, max: number): string | null => {
   return VISIBLE.test(cut) ? cut : null;
 };
 
-const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
+/** The earliest time that an instant can have, in milliseconds. */
+export const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 /**

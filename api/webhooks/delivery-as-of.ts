@@ -141,8 +141,8 @@ export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<
   const messages = own.filter((event) => isUpTo(event, at)).flatMap((event) => messageOf(event) ?? []);
   const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastAttemptAt(ctx, at, live, message.event_id)));
   const reports = messages.map((message) => reportsOf(ctx, message, at, lastReportRevision(ctx, at, live, message)));
-  const starts = await sessionStarts(ctx, id, at);
-  const events = [...own, ...(await Promise.all([...settlements, ...reports])).flat(), ...starts];
+  const others = await Promise.all([...settlements, ...reports, sessionStarts(ctx, id, at)]);
+  const events = [...own, ...others.flat()];
   const [row] = asOf(deliveries, table.name, events, at).values();
   return row ? deliveryOf(ctx.reads, { doc: row.docs[0]!, revision: row.revision }, at) : null;
 };

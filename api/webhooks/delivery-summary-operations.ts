@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reportOpener } from '../../commands/runners/report-attempt.ts';
-import { integer } from '../../domain/fields.ts';
+import { integer, YEAR_1 } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
@@ -26,6 +26,7 @@ type BucketPeriod = { readonly from?: string | undefined; readonly to?: string |
 const endOfBuckets = ({ from, to, fit }: BucketPeriod, now: string): string => {
   if (from === undefined && !fit) throw invalid('/query/from', 'is required with buckets', 'required');
   const end = to ?? now;
+  if (Date.parse(end) <= YEAR_1) throw invalid('/query/to', 'must be later than 0001-01-01T00:00:00Z');
   if (from !== undefined && Date.parse(from) >= Date.parse(end)) throw invalid('/query/to', 'must be later than from');
   return end;
 };
@@ -46,7 +47,7 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
         .meta({ description: 'Into how many equal parts the time from `from` to `to` (default: now) is divided' }),
       fit: Flag.default(false).meta({
         description:
-          'Whether the buckets begin at the first delivery, if this is later than `from`. They cover at least 12 minutes. `from` can then be left out',
+          'Whether the buckets begin at the first delivery, if this is later than `from`. They cover at least 12 minutes. `from` can then be left out. Requires `buckets`',
       }),
       by_state: Flag.default(false).meta({ description: 'Whether the deliveries are counted by state, too. This asks the broker' }),
       group_by: z.enum(GROUPS).optional().meta({ description: 'The field by whose values the deliveries are counted, too' }),
@@ -56,6 +57,7 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
     noETag: true,
     run: async (ctx, { tenant_id, buckets, group_by, by_state, fit, ...filter }) => {
       assertOneState(filter);
+      if (fit && buckets === undefined) throw invalid('/query/buckets', 'is required with fit', 'required');
       const to = buckets === undefined ? filter.to : endOfBuckets({ ...filter, fit }, ctx.at());
       const agent_ids = await readableAgents(ctx);
       const queues = await (by_state ? states.openQueues : states.queuesFor)(ctx, { ...filter, agent_ids });

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import { YEAR_1 } from '../../domain/fields.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import {
@@ -132,10 +133,13 @@ const first = defineQuery((db, args: SelectionArgs) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Returns the arguments with a period that begins at the first delivery in it. It has at least MIN_FITTED_MS. */
+/**
+ * Returns the arguments with a period that begins at the first delivery in it. It has at least MIN_FITTED_MS, unless it
+ * begins at `from` or in year 1. `to` is after the start of year 1.
+ */
 const fitted = async (reads: Reads, args: SelectionArgs): Promise<SelectionArgs> => {
   const [found] = await reads.rows(first, args);
-  const latest = Date.parse(args.to!) - MIN_FITTED_MS;
+  const latest = Math.max(Date.parse(args.to!) - MIN_FITTED_MS, YEAR_1);
   if (!found) return { ...args, from: args.from ?? new Date(latest).toISOString() };
   const start = Math.min(Date.parse(found.received_at!), latest);
   return { ...args, from: new Date(Math.max(start, args.from === undefined ? start : Date.parse(args.from))).toISOString() };
@@ -178,11 +182,13 @@ export const deliverySummary = async (
   const args = selectionArgs(selected);
   const grouped = group_by === undefined ? null : reads.rows(PER_GROUP[group_by], args).then(groupsOf);
   const outcomes = grouped ? grouped.then(summed) : reads.rows(perOutcome, args).then(outcomesOf);
-  const period = is_fitted ? fitted(reads, args) : Promise.resolve(args);
-  const [byState, parts, groups] = await Promise.all([
-    queues === undefined ? NO_STATES : outcomes.then((counts) => statesOf(reads, args, counts, queues)),
-    buckets === undefined ? [] : period.then((divided) => bucketsOf(reads, divided, buckets)),
+  const inBuckets = async (count: number) => bucketsOf(reads, is_fitted ? await fitted(reads, args) : args, count);
+  // Each promise is awaited from the start: a rejection that no code awaits yet would end the process.
+  const [counts, byState, parts, groups] = await Promise.all([
+    outcomes,
+    queues === undefined ? NO_STATES : outcomes.then((found) => statesOf(reads, args, found, queues)),
+    buckets === undefined ? [] : inBuckets(buckets),
     grouped ?? [],
   ]);
-  return { outcomes: await outcomes, ...byState, groups: groups.slice(0, MAX_GROUPS), buckets: parts };
+  return { outcomes: counts, ...byState, groups: groups.slice(0, MAX_GROUPS), buckets: parts };
 };

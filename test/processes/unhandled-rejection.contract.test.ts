@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
+import { Refusal } from '../../domain/refusal.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { createStoreClient } from '../../infra/eventstore/store-client.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
@@ -26,7 +27,9 @@ test('the error of a service that is down counts as an outage; any other error c
     );
     assert.ok(await isOutage(error), `${service}: ${error}`);
   }
+  for (const code of ['unavailable', 'not_caught_up'] as const) assert.ok(await isOutage(new Refusal(code, 'a failed read')), code);
   const bugs = [
+    new Refusal('conflict', 'a refusal that no caller got'),
     new TypeError('undefined is not a function'),
     new Error('something else'),
     Object.assign(new Error('x'), { code: '23505' }),

@@ -82,6 +82,8 @@ test('the summary of deliveries counts them by outcome, group and time, and acce
   );
   assert.is(buckets.length, 3);
   assert.equal([buckets[0]!.from, buckets[0]!.to, buckets[2]!.to], [start, buckets[1]!.from, '2100-01-01T00:00:00.000Z']);
+  const earliest = await read<Summary>('deliveries/summary?fit=true&buckets=2&to=0001-01-01T00:00:01Z');
+  assert.is(earliest.buckets[0]!.from, '0001-01-01T00:00:00.000Z');
   const past = await read<Summary>(`deliveries/summary?buckets=2&from=${start}&to=2021-01-01T00:00:00Z`);
   assert.equal(past.outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
@@ -90,6 +92,9 @@ test("a summary with a wrong period, too many intervals or unknown fields is ref
   assert.equal(await refusal('deliveries/summary?buckets=3'), [422, '/query/from']);
   assert.equal(await refusal(`deliveries/summary?buckets=3&from=${start}&to=${start}`), [422, '/query/to']);
   assert.equal(await refusal(`deliveries/summary?buckets=121&from=${start}`), [422, '/query/buckets']);
+  assert.equal(await refusal('deliveries/summary?fit=true'), [422, '/query/buckets']);
+  assert.equal(await refusal(`deliveries/summary?fit=true&from=${start}`), [422, '/query/buckets']);
+  assert.equal(await refusal('deliveries/summary?fit=true&buckets=1&to=0001-01-01T00:00:00Z'), [422, '/query/to']);
   assert.equal(await refusal('deliveries/summary?group_by=id'), [422, '/query/group_by']);
   assert.equal(await refusal('deliveries?matched_secret=both'), [422, '/query/matched_secret']);
 });
