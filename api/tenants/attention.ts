@@ -8,7 +8,7 @@ import { sessions } from '../../projections/sessions/session.ts';
 import { type OpenCount, openCounts } from '../../projections/tenants/overview-figures.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
-import { readableAgents } from '../agents/readable-agents.ts';
+import { readableAgents, visibleAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { scopedCache } from '../http/scoped-cache.ts';
 import type { DeliveryStates } from '../webhooks/delivery-states.ts';
@@ -37,8 +37,12 @@ type Open = { readonly agent_ids: readonly string[] | undefined; readonly open: 
 /** Returns everything that needs attention and that the caller may see, the most severe first. */
 export const findAttention = async (ctx: Ctx, { broker, states }: Runners, { agent_ids, open }: Open): Promise<Found[]> => {
   const held = open.length === 0 ? [] : await heldOf(ctx, { tenant_id: ctx.tenant, agent_ids }, states);
+  const visible = await visibleAgents(ctx);
   const found = await Promise.all([deliveryAttention(ctx, { broker, agent_ids, open, held }), settingsAttention(ctx, held)]);
-  return found.flat().toSorted(compare);
+  // Deliveries can be sent again to an agent which the caller may not know.
+  const isKnown = ({ agent_id }: Found): boolean =>
+    agent_id === null || [agent_ids, visible].some((ids) => ids === undefined || ids.includes(agent_id));
+  return found.flat().filter(isKnown).toSorted(compare);
 };
 
 const findAgents = async (ctx: Ctx, runners: Runners): Promise<readonly string[]> => {

@@ -79,6 +79,9 @@ const failingGroups = defineQuery((db, { at_least, ...args }: OfAgents & { reado
   selectDeliveries(db, args)
     .where('delivery.unsettled', 'is not', null)
     .where('delivery.failed_at', 'is not', null)
+    .$if(args.agent_ids !== undefined, (query) =>
+      query.where(({ eb, fn, val }) => eb('delivery.message_agent_id', '=', fn.any(val(args.agent_ids!)))),
+    )
     .groupBy('delivery.message_agent_id')
     .having(({ fn }) => fn.countAll(), '>=', at_least)
     .select(({ fn, cast }) => [
@@ -92,7 +95,10 @@ const failingGroups = defineQuery((db, { at_least, ...args }: OfAgents & { reado
     .limit(({ lit }) => lit(MAX_GROUPS)),
 );
 
-/** Groups the deliveries that have failed at a runner and are tried again, by agent, if they are at least `at_least`. */
+/**
+ * Groups the deliveries that have failed at a runner and are tried again, by the agent of this runner, if they are at least
+ * `at_least`. With `agent_ids`, both this agent and the one to which the delivery was addressed are among them.
+ */
 export const failingAgents = (reads: QueryReads, args: OfAgents & { readonly at_least: number }) => reads.rows(failingGroups, args);
 
 type Named = { readonly tenant_id: string; readonly ids: readonly string[] };

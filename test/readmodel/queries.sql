@@ -4212,10 +4212,11 @@ where
   and "delivery"."agent_id" = any ($2)
   and "delivery"."unsettled" is not null
   and "delivery"."failed_at" is not null
+  and "delivery"."message_agent_id" = any ($3)
 group by
   "delivery"."message_agent_id"
 having
-  count(*) >= $3
+  count(*) >= $4
 order by
   "count" desc,
   "example_id"

@@ -1,70 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
-import { createSlidingWindows } from '../../infra/ratelimit/sliding-windows.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { decideDueJobs } from '../fixtures/decide-due-jobs.ts';
-import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { type Item, NOW, only, startOverview } from '../fixtures/overview-platform.ts';
 import { addMember } from '../fixtures/users.ts';
-import { SECRET, sign } from '../fixtures/webhook-platform.ts';
-
-type Json = Record<string, unknown>;
-type Figure = { value: number; previous: number | null; buckets: number[]; oldest_at?: string | null };
-type Item = {
-  [name in 'kind' | 'severity' | 'agent_id' | 'reason' | 'code' | 'since' | 'until' | 'example_id']: string | null;
-} & { count: number; subject: { type: string; id: string; name: string } };
-type Overview = {
-  at: string;
-  figures: Record<'accepted' | 'failed' | 'waiting', Figure> & { cost_usd: Figure | null };
-  attention: Item[];
-  attention_count: number;
-  is_started: boolean;
-};
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The present of the test: in the middle of an hour, so that budgets of this hour stay the same. */
-const NOW = Date.parse('2126-03-20T10:30:00.000Z');
 
-const p = await createTestPlatform({ windows: createSlidingWindows() });
-const at = (ago: number): void => {
-  p.clock.now = () => NOW - ago;
-};
-at(9 * DAY_MS);
-
-const call = async (method: string, path: string, body?: unknown, key?: string): Promise<Json> => {
-  const answer = await p.send(method, `${p.tenant}/${path}`, { body, ...(key && { key }) });
-  assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
-  return answer.body as Json;
-};
-const idOf = async (path: string, body: Json): Promise<string> => (await call('POST', path, body)).id as string;
-const newAgent = (name: string) => idOf('agents', { name, slug: name.toLowerCase().replaceAll(' ', '-') });
-const connect = (agent_id: string, label: string) =>
-  idOf('webhook-integrations', { provider: 'github', agent_id, label, secret: SECRET, replay_guard: 'off' });
-
-let sent = 0;
-let settled = 0;
-const deliver = async (hook: string, event = 'push'): Promise<string> => {
-  const raw = JSON.stringify({ n: ++sent });
-  const headers = { 'x-github-delivery': `d-${sent}`, 'x-github-event': event, 'x-hub-signature-256': sign(raw) };
-  const answer = await p.send('POST', `/hooks/inbound/${hook}`, { raw, key: '', headers });
-  assert.is(answer.status, 202, answer.text);
-  return (answer.body as Json).id as string;
-};
-
-const settle = async (agent: string, ids: readonly string[], outcome: 'failed' | 'acknowledged' | 'max_deliveries'): Promise<void> => {
-  const notices = ids.map((delivery_id) => {
-    const { event_id } = p.eventsOf('WebhookAccepted').find(({ id }) => id === delivery_id)!;
-    return { delivery_id, event_id, at: new Date(p.clock.now()).toISOString(), attempts: 1, sequence: ++settled, outcome } as const;
-  });
-  await p.systemContext(p.tenant_id).transact(Acknowledgement, agent, Acknowledgement.recordAdvisories('one', notices as never));
-};
-
-const read = async (key?: string): Promise<Overview> => {
-  await p.waitForProjections();
-  return (await call('GET', 'overview', undefined, key)) as unknown as Overview;
-};
-const only = ({ attention }: Overview, kind: string): Item[] => attention.filter((one) => one.kind === kind);
+const { p, at, call, idOf, newAgent, connect, deliver, settle, read } = await startOverview();
 
 test('the overview of a new tenant has figures of 24 hours, and nothing that needs attention', async () => {
   const { figures, attention, attention_count, is_started, at: checked } = await read();

@@ -1,0 +1,43 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
+import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { NOW, only, startOverview } from '../fixtures/overview-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+import { replayerOf } from '../fixtures/without-releases.ts';
+
+const { p, at, call, newAgent, connect, deliver, settle, read } = await startOverview();
+at(0);
+
+/** Sends the deliveries of an integration again, to another agent. */
+const redirect = async (integration_id: string, target_agent_id: string): Promise<void> => {
+  await p.waitForProjections();
+  await call('POST', 'deliveries/replay', { integration_id, target_agent_id });
+  const now = new Date(NOW).toISOString();
+  await p.waitForProjections();
+  while (await advanceReplays(replayerOf(p.log), await runningJobs(p.reads, now), now)) await p.waitForProjections();
+};
+
+test('who may read the deliveries of one agent sees nothing of the agent to which they were sent again', async () => {
+  const agent = await newAgent('Reviewer');
+  const secret = await newAgent('Secret', { is_admin_only: true });
+  const hook = await connect(agent, 'Code');
+  at(1_000);
+  const ids = [await deliver(hook), await deliver(hook), await deliver(hook)];
+  at(0);
+  await redirect(hook, secret);
+  await settle(secret, ids, 'failed');
+  const { user_id, key } = await addMember(p, 'MEMBER');
+  await call('PUT', `agents/${agent}/roles/${user_id}`, { role: 'VIEWER' });
+  assert.equal(
+    only(await read(), 'runner_failing').map(({ subject, count }) => [subject.name, count]),
+    [['Secret', 3]],
+  );
+  const seen = JSON.stringify([await read(key), await call('GET', 'agents/summary', undefined, key)]);
+  assert.not.ok(seen.includes(secret) || seen.includes('Secret'), seen);
+});
+
+afterLastTest(() => p.close());
+
+test.run();
