@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -54,17 +55,28 @@ type KeysOfAgents = { readonly tenant_id: string; readonly agent_ids: readonly s
 
 const keysOfAgents = defineQuery((db, { tenant_id, agent_ids, at }: KeysOfAgents) =>
   db
-    .selectFrom('runner_credentials.runner_credentials as credential')
-    .select(['credential.agent_id', 'credential.public_key'])
-    .where('credential.tenant_id', '=', tenant_id)
-    .where(({ eb, fn, val }) => eb('credential.agent_id', '=', fn.any(val(agent_ids))))
-    .where('credential.expires_at', '>', at)
-    .orderBy('credential.created_at', 'desc')
-    .orderBy('credential.id', 'desc')
-    .limit(({ lit }) => lit(MAX_UNEXPIRED)),
+    .selectFrom(sql<{ id: string }>`unnest(${agent_ids}::text[])`.as<'agent'>(sql`agent (id)`))
+    .innerJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('runner_credentials.runner_credentials as credential')
+          .select(['credential.agent_id', 'credential.public_key'])
+          .where('credential.tenant_id', '=', tenant_id)
+          .whereRef('credential.agent_id', '=', 'agent.id')
+          .where('credential.expires_at', '>', at)
+          .orderBy('credential.created_at', 'desc')
+          .orderBy('credential.id', 'desc')
+          .limit(({ lit }) => lit(MAX_UNEXPIRED))
+          .as('newest'),
+      (join) => join.onTrue(),
+    )
+    .select(['newest.agent_id', 'newest.public_key']),
 );
 
-/** Returns the public keys of the credentials of these agents that are valid at the time `at`: the newest 200, by agent. */
+/**
+ * Returns the public keys of the credentials of these agents that have not expired at the time `at`: the newest 200 of each
+ * agent, by agent. The broker has closed the connections of those that were revoked.
+ */
 export const unexpiredKeysOf = async (reads: Pick<Reads, 'rows'>, args: KeysOfAgents): Promise<ReadonlyMap<string, readonly string[]>> => {
   const rows = args.agent_ids.length === 0 ? [] : await reads.rows(keysOfAgents, args);
   const groups = Map.groupBy(rows, ({ agent_id }) => agent_id!);

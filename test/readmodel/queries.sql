@@ -4406,19 +4406,26 @@ limit
 
 -- unexpiredKeysOf: call
 select
-  "credential"."agent_id",
-  "credential"."public_key"
+  "newest"."agent_id",
+  "newest"."public_key"
 from
-  "runner_credentials"."runner_credentials" as "credential"
-where
-  "credential"."tenant_id" = $1
-  and "credential"."agent_id" = any ($2)
-  and "credential"."expires_at" > $3
-order by
-  "credential"."created_at" desc,
-  "credential"."id" desc
-limit
-  200;
+  unnest($1::text[]) as agent (id)
+  inner join lateral (
+    select
+      "credential"."agent_id",
+      "credential"."public_key"
+    from
+      "runner_credentials"."runner_credentials" as "credential"
+    where
+      "credential"."tenant_id" = $2
+      and "credential"."agent_id" = "agent"."id"
+      and "credential"."expires_at" > $3
+    order by
+      "credential"."created_at" desc,
+      "credential"."id" desc
+    limit
+      200
+  ) as "newest" on true;
 
 -- deliverySummary: of a tenant
 select

@@ -1,6 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
+import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { NOW, only, startOverview } from '../fixtures/overview-platform.ts';
@@ -36,6 +38,23 @@ test('who may read the deliveries of one agent sees nothing of the agent to whic
   );
   const seen = JSON.stringify([await read(key), await call('GET', 'agents/summary', undefined, key)]);
   assert.not.ok(seen.includes(secret) || seen.includes('Secret'), seen);
+});
+
+test('the many keys of one agent do not hide the key of another', async () => {
+  const [restarting, steady, tenant_id] = [await newAgent('Restarting'), await newAgent('Steady'), p.tenant_id];
+  const expires_at = new Date(NOW + 3_600_000).toISOString();
+  const issue = async (agent_id: string, public_key: string): Promise<void> => {
+    const ctx = p.systemContext(tenant_id);
+    const fields = { agent_id, public_key, subject: 's', stream: 'AGENTS', consumer: 'c', expires_at };
+    await ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue(fields));
+  };
+  await issue(steady, 'U-steady');
+  at(-1_000);
+  for (let n = 0; n < 201; n++) await issue(restarting, `U-${n}`);
+  at(0);
+  await p.waitForProjections();
+  const keys = await unexpiredKeysOf(p.reads, { tenant_id, agent_ids: [restarting, steady], at: new Date(NOW).toISOString() });
+  assert.equal([keys.get(restarting)!.length, keys.get(steady)], [200, ['U-steady']]);
 });
 
 afterLastTest(() => p.close());
