@@ -101,6 +101,9 @@ export const rowsIn = (submitted: Submitted, at: string): readonly number[] => {
 const isLeftEmpty = (submitted: Submitted, at: string): boolean =>
   [...submitted.keys()].every((name) => !name.startsWith(`${at}/`) || submitted.getAll(name).every((text) => text === ''));
 
+const isEmpty = (submitted: Submitted, at: string): boolean =>
+  submitted.getAll(at).every((text) => text.trim() === '') && isLeftEmpty(submitted, at);
+
 const readGroup = (field: Field & { kind: 'group' }, submitted: Submitted, { at, drawn, errors }: Reading): unknown => {
   if (!field.isRequired && at !== '' && (drawn === undefined || drawn === null) && isLeftEmpty(submitted, at)) return drawn;
   const before = (drawn ?? {}) as Readonly<Record<string, unknown>>;
@@ -160,11 +163,16 @@ const read = (field: Field, submitted: Submitted, reading: Reading): unknown => 
 /** Returns what is sent for a field that is not shown: nothing or, if it had a value, none. */
 const hiddenValue = ({ isNullable }: Field, drawn: unknown): unknown => (drawn === undefined || !isNullable ? drawn : null);
 
-/** Reads a body whose form has a layout. Fields that the chosen options hide are left out. */
+/**
+ * Reads a body whose form has a layout. Fields that the chosen options hide are left out. An empty field of a chosen
+ * option is an error: without it, the API would take another option.
+ */
 const readLayout = (body: Field & { kind: 'group' }, layout: FormLayout, submitted: Submitted, reading: Reading): unknown => {
-  const { hidden, sets } = chosenParts(layout, submitted);
+  const { hidden, needed, sets } = chosenParts(layout, submitted);
   const drawn = (reading.drawn ?? {}) as Json;
   const shown = read({ ...body, fields: body.fields.filter(({ name }) => !hidden.has(name)) }, submitted, reading) as Json;
+  for (const { name, pointer } of body.fields)
+    if (needed.has(name) && !hidden.has(name) && isEmpty(submitted, pointer)) reading.errors.push({ pointer, message: 'is missing' });
   const left = body.fields.flatMap((field) => {
     const value = hidden.has(field.name) ? hiddenValue(field, drawn[field.name]) : undefined;
     return value === undefined ? [] : [[field.name, value] as const];

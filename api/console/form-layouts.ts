@@ -1,6 +1,6 @@
 import type { Operation } from '../http/operation.ts';
 import { type Field, type Form, formOf } from './form.ts';
-import type { FormLayout, Item, OneOf } from './forms/form-layout.ts';
+import type { FormLayout, Item, OneOf, Option } from './forms/form-layout.ts';
 import { LAYOUTS } from './forms/layouts.ts';
 
 /** Returns the name of the form field that has the chosen option of a one-of. */
@@ -29,18 +29,27 @@ const setBy = (sets: Fields, param: (name: string) => unknown): Fields =>
     Object.entries(sets).map(([name, value]) => [name, typeof value === 'string' && value.startsWith(':') ? param(value) : value]),
   );
 
-/** Returns the names of the fields that the chosen options of a form hide, and the values that these options set. */
+/** Returns the fields of an option that may not stay empty while it is chosen. */
+export const neededIn = ({ fields, optional = [] }: Option<string>): ReadonlySet<string> =>
+  new Set(fields.flat()).difference(new Set(optional));
+
+/**
+ * Returns what the chosen options of a form say: the names of the fields that they hide and of those that may not stay
+ * empty, and the values that they set.
+ */
 export const chosenParts = (
   layout: FormLayout,
   submitted: Pick<URLSearchParams, 'get' | 'has'>,
-): { readonly hidden: ReadonlySet<string>; readonly sets: Fields } => {
+): { readonly hidden: ReadonlySet<string>; readonly needed: ReadonlySet<string>; readonly sets: Fields } => {
   const hidden = new Set<string>();
+  const needed = new Set<string>();
   const sets: Record<string, unknown> = {};
   for (const { name, options } of oneOfsIn(layout)) {
     const chosen = options.find(({ value }) => value === submitted.get(oneOfField(name)));
     if (!chosen) continue;
     const own = new Set(chosen.fields.flat());
     for (const field of options.flatMap(({ fields }) => fields.flat())) if (!own.has(field)) hidden.add(field);
+    for (const field of neededIn(chosen)) needed.add(field);
     Object.assign(
       sets,
       setBy(chosen.sets ?? {}, (param) => submitted.get(param)),
@@ -50,7 +59,7 @@ export const chosenParts = (
     if (condition && submitted.has(`/${condition.field}`) && !condition.is.includes(submitted.get(`/${condition.field}`)!))
       hidden.add(name);
   for (const name of Object.keys(sets)) hidden.delete(name);
-  return { hidden, sets };
+  return { hidden, needed, sets };
 };
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';

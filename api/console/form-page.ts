@@ -168,7 +168,7 @@ const NOT_YET = 'What this does is shown here while you type, or when you press 
  * beside it; on narrow screens, it is above the buttons.
  */
 export const formView = (drawn: DrawnForm): Child => {
-  const { preview, panel, problem } = drawn;
+  const { preview, panel, problem, errors } = drawn;
   if (preview === null && panel === null) return formElement(drawn, 'card form', ...fieldsOf(drawn), actions(drawn));
   return [
     formElement(
@@ -177,7 +177,7 @@ export const formView = (drawn: DrawnForm): Child => {
       div({ class: 'card form-fields' }, ...fieldsOf(drawn)),
       section(
         { class: 'form-panel', 'data-panel': '', 'aria-label': 'Result', tabindex: 0 },
-        panel ?? p({ class: 'quiet', role: 'status' }, problem ? NO_RESULT : NOT_YET),
+        panel ?? p({ class: 'quiet', role: 'status' }, problem || errors.length > 0 ? NO_RESULT : NOT_YET),
       ),
       actions(drawn),
     ),

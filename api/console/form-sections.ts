@@ -1,8 +1,8 @@
 import type { Field, Form } from './form.ts';
 import { type Drawing, idOf, type Shown, wordsOf } from './form-controls.ts';
 import { bodyFields, fieldView, moreFields } from './form-fields.ts';
-import { fittingOption, isOneOf, namedFields, namesIn, oneOfField, oneOfsIn } from './form-layouts.ts';
-import type { FormLayout, Item, OneOf, Section } from './forms/form-layout.ts';
+import { fittingOption, isOneOf, namedFields, namesIn, neededIn, oneOfField, oneOfsIn } from './form-layouts.ts';
+import type { FormLayout, Item, OneOf, Option, Section } from './forms/form-layout.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { zoned } from './parts/time.ts';
 
@@ -17,7 +17,14 @@ export type Chosen = {
   readonly params?: Readonly<Record<string, string>> | undefined;
 };
 
-type Laying = Shown & Chosen & { readonly body: Group; readonly layout: FormLayout; readonly values: Values };
+type Laying = Shown &
+  Chosen & {
+    readonly body: Group;
+    readonly layout: FormLayout;
+    readonly values: Values;
+    /** The fields of an option that may not stay empty while it is chosen. */
+    readonly needed?: ReadonlySet<string>;
+  };
 
 /**
  * The marks of a layout. Styles show what has a mark only while an input with the same mark is checked. They know the
@@ -46,7 +53,8 @@ const oneView = (name: string, laying: Laying): Child => {
   if (!field) return null;
   const isHideable = laying.layout.shownIf?.[name] !== undefined;
   const drawing: Drawing = { ...laying, at: field.pointer, value: laying.values[name], isOptional: laying.isOptional || isHideable };
-  const view = fieldView(field, drawing);
+  const isNeeded = laying.needed?.has(name) ?? false;
+  const view = fieldView(isNeeded ? { ...field, isRequired: true, isNullable: false } : field, drawing);
   return isHideable ? div({ 'data-shown': String(marksOf(laying.layout).get(`if/${name}`)) }, view) : view;
 };
 
@@ -71,7 +79,8 @@ const oneOfView = (oneOf: OneOf<string>, laying: Laying): Child => {
       } as never),
       span(null, text),
     );
-  const inside = { ...laying, isOptional: true };
+  // Browsers must not insist on a field that they hide. The server reports it if it is empty.
+  const inside = (option: Option<string>): Laying => ({ ...laying, isOptional: true, needed: neededIn(option) });
   return fieldset(
     { class: 'field one', 'data-one-of': name },
     legend(null, title),
@@ -82,7 +91,7 @@ const oneOfView = (oneOf: OneOf<string>, laying: Laying): Child => {
         div(
           { class: 'one-fields', role: 'group', 'aria-label': one.label, 'data-shown': markOfOption(one.value) } as never,
           h3(null, one.label),
-          ...one.fields.map((item) => itemView(item, inside)),
+          ...one.fields.map((item) => itemView(item, inside(one))),
         ),
       ),
   );

@@ -248,8 +248,9 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const sent: Sent = { body, drawn, etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields) };
   const edited = withRowsEdited(fields, body);
   if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
-  if (errors.length > 0) return show(run, await draw(run, { ...sent, value: body, errors }), 422);
   const preview = fields.has('_preview') ? await previewOf(visit, deps.operations, run) : null;
+  const found = preview?.fields ? errors.filter(({ pointer }) => preview.fields!.includes(pointer.split('/')[1]!)) : errors;
+  if (found.length > 0) return show(run, await draw(run, { ...sent, value: body, errors: found }), 422);
   if (preview) return showPreview(run, sent, preview);
   const companion = fields.has('_save') ? await companionOf(visit, deps.operations, run) : null;
   if (companion) return saveCompanion(run, sent, companion);

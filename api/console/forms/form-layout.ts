@@ -30,6 +30,8 @@ export type Option<Key extends string> = {
   readonly value: string;
   readonly label: string;
   readonly fields: readonly (Key | readonly Key[])[];
+  /** Those of its fields that may stay empty. */
+  readonly optional?: readonly Key[];
   /** The fields that this way sets. A text that begins with `:` stands for a path parameter of the form. */
   readonly sets?: Partial<Readonly<Record<Key, unknown>>>;
 };

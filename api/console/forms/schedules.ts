@@ -37,7 +37,13 @@ export const cronJobLayouts = {
             legend: 'Calls',
             options: [
               { value: 'agent', label: 'The agent', fields: [], sets: { target_kind: 'internal_agent', target: ':agent_id' } },
-              { value: 'url', label: 'A URL', fields: [['target', 'method'], 'headers'], sets: { target_kind: 'external_url' } },
+              {
+                value: 'url',
+                label: 'A URL',
+                fields: [['target', 'method'], 'headers'],
+                optional: ['method', 'headers'],
+                sets: { target_kind: 'external_url' },
+              },
             ],
           },
           'body_bytes',
