@@ -104,23 +104,34 @@ const isLeftEmpty = (submitted: Submitted, at: string): boolean =>
 const isEmpty = (submitted: Submitted, at: string): boolean =>
   submitted.getAll(at).every((text) => text.trim() === '') && isLeftEmpty(submitted, at);
 
-const readGroup = (field: Field & { kind: 'group' }, submitted: Submitted, { at, drawn, errors }: Reading): unknown => {
+const readGroup = (field: Field & { kind: 'group' }, submitted: Submitted, { at, drawn, ...reading }: Reading): unknown => {
   if (!field.isRequired && at !== '' && (drawn === undefined || drawn === null) && isLeftEmpty(submitted, at)) return drawn;
   const before = (drawn ?? {}) as Readonly<Record<string, unknown>>;
   const kind = submitted.get(`${at.slice(0, at.lastIndexOf('/'))}/kind`);
   const isOwn = ({ look: { ofKind } }: Field) => !ofKind || !kind || ofKind === kind;
   const members = field.fields.filter(isOwn).flatMap((one): (readonly [string, unknown])[] => {
-    const value = read(one, submitted, { at: `${at}/${escapedName(one.name)}`, drawn: before[one.name], errors });
+    const value = read(one, submitted, { ...reading, at: `${at}/${escapedName(one.name)}`, drawn: before[one.name] });
     return value === undefined ? [] : [[one.name, value]];
   });
   if (members.length > 0 || field.isRequired || at === '') return Object.fromEntries(members);
   return drawn === undefined || drawn === null ? drawn : {};
 };
 
-type Reading = { readonly at: string; readonly drawn: unknown; readonly errors: Errors };
+type Reading = {
+  readonly at: string;
+  readonly drawn: unknown;
+  readonly errors: Errors;
+  /**
+   * Whether the field is a part of a list's row. Rows are sent as a whole, and can have moved since the form was rendered.
+   * So an empty field of a row is left out, whatever the row at its index had before.
+   */
+  readonly isInRow?: boolean;
+};
 
-const read = (field: Field, submitted: Submitted, reading: Reading): unknown => {
-  const { at, drawn, errors } = reading;
+const read = (field: Field, submitted: Submitted, given: Reading): unknown => {
+  const { at, errors, isInRow } = given;
+  const drawn = isInRow && isEmpty(submitted, at) ? undefined : given.drawn;
+  const reading = { ...given, drawn };
   switch (field.kind) {
     case 'text':
       return readText(field, submitted, reading);
@@ -149,7 +160,7 @@ const read = (field: Field, submitted: Submitted, reading: Reading): unknown => 
     case 'rows': {
       const before = Array.isArray(drawn) ? drawn : [];
       const items = rowsIn(submitted, at).map((row) =>
-        read(field.item, submitted, { at: `${at}/${row}`, drawn: before[row] ?? undefined, errors }),
+        read(field.item, submitted, { at: `${at}/${row}`, drawn: before[row] ?? undefined, errors, isInRow: true }),
       );
       return readList(field, items, drawn);
     }
