@@ -23,11 +23,11 @@ const stage = async () => {
   await deliver(p, integration, 'issues', { n: 2 });
   await p.waitForProjections();
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
-  return { p, agents, wanted: wanted!, server, browser: await launchChromium(server.port) };
+  return { p, agents, integration, wanted: wanted!, server, browser: await launchChromium(server.port) };
 };
 const given = chromium === undefined ? null : await stage();
 
-const AGENT = '#filter-agent_id-search';
+const AGENT = '#filter-agent_id';
 const OPTIONS = 'combo-box:has([name="agent_id"]) [role="option"]';
 
 const onList = async (act: (page: Page) => Promise<void>, options: Parameters<typeof openPage>[2] = {}, query = ''): Promise<void> => {
@@ -141,6 +141,22 @@ browserTest("a delivery is found by GitHub's id in two clicks and one field, and
     await page.waitForSelector('dialog[open] [role="option"]:has-text("push")');
     await page.keyboard.press('Enter');
     await page.waitForURL(`**${path}`);
+  });
+});
+
+browserTest('the labels of all comboboxes lead to their inputs, also after the live page was drawn again', async () => {
+  await onList(async (page) => {
+    const labelled = () =>
+      page.evaluate(`[...document.querySelectorAll('combo-box')].map((one) =>
+        [...one.querySelector('[role="combobox"]').labels].map((label) => label.textContent).join())`);
+    const labels = await labelled();
+    assert.equal(labels, ['Event', 'Integration', 'Agent', 'Reason']);
+    await page.evaluate(`document.querySelector('main h1').dataset.old = ''`);
+    const redrawn = page.waitForSelector('main h1:not([data-old])');
+    await deliver(given!.p, given!.integration, 'issues', { n: 3 });
+    await redrawn;
+    assert.equal(await labelled(), labels);
+    assert.equal(await violationsOn(page, ALL_RULES), []);
   });
 });
 

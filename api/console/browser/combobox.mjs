@@ -87,7 +87,8 @@ const containsWords = (/** @type {string} */ text, /** @type {string} */ words) 
 
 /**
  * Turns the select or text field in it into an input that searches the choices while one types, and shows what is
- * chosen as chips with a button that removes each. The field stays, hidden, and is what the form sends.
+ * chosen as chips with a button that removes each. The field stays, hidden, and is what the form sends. Its id moves to
+ * the input, so that labels and links still lead to what is shown, also after a live page was drawn again.
  *
  * - `data-what`: what is searched, such as `agent`.
  * - `data-source`: for a text field, the address of the search, which gets the typed text as `q`.
@@ -96,7 +97,7 @@ const containsWords = (/** @type {string} */ text, /** @type {string} */ words) 
  */
 class ComboBox extends HTMLElement {
   #field = /** @type {HTMLSelectElement | HTMLInputElement} */ (this.querySelector('select, input'));
-  #id = `${this.#field.id}-search`;
+  #id = this.#field.id;
   #input = /** @type {HTMLInputElement} */ (
     element('input', { id: this.#id, role: 'combobox', type: 'text', autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false' })
   );
@@ -113,11 +114,11 @@ class ComboBox extends HTMLElement {
   connectedCallback() {
     if (this.contains(this.#input)) return;
     const field = this.#field;
+    field.id = `${this.#id}-value`;
     field.hidden = true;
     field.required = false;
     for (const name of ['aria-describedby', 'aria-invalid'])
       if (field.hasAttribute(name)) this.#input.setAttribute(name, field.getAttribute(name) ?? '');
-    for (const label of field.labels ?? []) label.htmlFor = this.#id;
     this.#input.placeholder = this.#choices().find(({ value }) => value === '')?.label ?? '';
     field.before(this.#chips, this.#input, this.#box);
     if (field.autofocus) this.#input.focus();
