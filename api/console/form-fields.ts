@@ -38,10 +38,14 @@ const boxOf = (field: Field, drawing: Drawing, control: Child): Node =>
     messagesOf(drawing),
   );
 
+/** Returns the id by which links to the errors of a group focus it, because it has no control of its own. */
+const anchorAt = (at: string) => ({ id: idOf(at), tabindex: -1 }) as const;
+
 /** Renders several controls that belong together as a group with a title. */
 const groupOf = (field: Field, drawing: Drawing, kind: string, ...controls: Child[]): Node =>
   fieldset(
-    { class: `field ${kind}`, 'data-pointer': drawing.at },
+    // The first radio button of a choice has the id of the field.
+    { class: `field ${kind}`, 'data-pointer': drawing.at, ...(kind !== 'one' && anchorAt(drawing.at)) } as never,
     legend(null, field.label || labelOf(field.name) || 'Items'),
     field.help ? p({ class: 'quiet' }, field.help) : null,
     ...controls,
@@ -145,7 +149,7 @@ const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
     const hasError = [...errors.keys()].some((pointer) => pointer === own || pointer.startsWith(`${own}/`));
     const marks = (pointer: string, one: string) => (pointer === `${own}/kind` ? markOfKind(one) : null);
     return div(
-      { class: 'form-row', 'data-pointer': own },
+      { class: 'form-row', 'data-pointer': own, ...(field.item.kind === 'group' && anchorAt(own)) } as never,
       div({ class: 'row-tools' }, index > 0 ? edit('_up', own, 'Move up', 'arrow-up') : null, edit('_remove', own, 'Remove', 'trash-2')),
       errors.has(own) ? messagesOf({ ...drawing, at: own }) : null,
       details(
@@ -206,7 +210,7 @@ const onlyView = ({ label: text, help, isRequired, look }: Field, only: Field, d
   const value = (drawing.value as Readonly<Record<string, unknown>> | null | undefined)?.[only.name];
   const field = { ...only, label: text, help, look, isRequired };
   const view = fieldView(field, { ...drawing, at: `${drawing.at}/${escapedName(only.name)}`, value });
-  return div({ class: 'only', 'data-pointer': drawing.at }, view, messagesOf(drawing));
+  return div({ class: 'only', 'data-pointer': drawing.at, ...anchorAt(drawing.at) } as never, view, messagesOf(drawing));
 };
 
 /** Renders a field of a form with its label, its help text and its errors. */

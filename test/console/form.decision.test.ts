@@ -2,15 +2,19 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationsOf } from '../../api/areas.ts';
 import { patternFor } from '../../api/console/field-pattern.ts';
-import { formOf, topFields } from '../../api/console/form.ts';
+import { type Field, formOf, topFields } from '../../api/console/form.ts';
 import { bodyOf } from '../../api/console/form-body.ts';
+import { errorList, errorMap, type FieldErrors } from '../../api/console/form-errors.ts';
 import { bodyFields } from '../../api/console/form-fields.ts';
+import { formFor } from '../../api/console/form-layouts.ts';
+import { formFields } from '../../api/console/form-sections.ts';
 import { assetUrl, element, htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { jsonContentOf } from '../../api/http/example.ts';
 import { isRead, type Operation } from '../../api/http/operation.ts';
 import { submittedBy } from '../fixtures/html-form.ts';
 
 const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);
+const CHOICES = { agent_id: [['c000000000000000000000001', 'Reviewer']] } as const;
 const withBody = Object.entries(operations).filter(([, row]) => !isRead(row) && row.body !== undefined);
 
 /** Returns the HTML of an operation's form, filled in with this value. */
@@ -57,6 +61,30 @@ test('each form field has a label and the JSON pointer of its field in the reque
       assert.ok(html.includes(field.label), `${operation} ${field.name}`);
       assert.ok(html.includes(`data-pointer="${field.pointer}"`), `${operation} ${field.name}`);
     }
+});
+
+/** Returns a value for a field that has one item in each list of rows, so that the form shows the fields of an item. */
+const withRows = (field: Field): unknown =>
+  field.kind === 'rows'
+    ? [withRows(field.item)]
+    : field.kind === 'group'
+      ? Object.fromEntries(field.fields.map((one) => [one.name, withRows(one)]))
+      : undefined;
+
+test('each field of each form has exactly one element to which the list of its errors leads', () => {
+  for (const [operation, row] of withBody) {
+    const form = formFor(operation, row);
+    const drawnWith = (errors: FieldErrors): string => {
+      const fields = formFields(form, withRows(form.body!), { errors: errorMap(errors), choices: CHOICES });
+      return htmlOf(tags.form(null, errorList({ problem: null, errors, form, path: '' }), ...fields), '/assets');
+    };
+    const pointers = [...drawnWith([]).matchAll(/data-pointer="([^"]+)"/g)].map(([, pointer]) => pointer!);
+    assert.ok(pointers.length > 0, operation);
+    const html = drawnWith(pointers.map((pointer) => ({ pointer, message: 'is wrong' })));
+    const links = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id!);
+    assert.is(links.length, pointers.length, operation);
+    for (const [index, id] of links.entries()) assert.is(html.split(` id="${id}"`).length, 2, `${operation} ${pointers[index]}`);
+  }
 });
 
 const update = operations.updateAgent!;
