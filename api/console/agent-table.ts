@@ -93,6 +93,8 @@ export const agentTable = (visit: Visit, agents: readonly Agent[], { of, sort }:
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
   const deliveries = (agent_id: string, filter = {}) => `${at('/deliveries')}?${new URLSearchParams({ ...filter, agent_id })}`;
   const areDeleted = visit.query.get('deleted') === 'true';
+  // Neither deleted agents nor those of the past have numbers.
+  const isNamesOnly = areDeleted || visit.asOf !== null;
   const by = (column: string, first: 'ascending' | 'descending' = 'descending') =>
     sort === null ? {} : { sort: sortBy(visit, sort, column, first) };
   const name = by('name', 'ascending').sort;
@@ -104,7 +106,7 @@ export const agentTable = (visit: Visit, agents: readonly Agent[], { of, sort }:
       href: ({ id }) => at(`/agents/${id}`),
       beside: (agent) => [' ', stateOf(agent), areDeleted ? null : favoriteButton(visit, agent)],
       details: ({ id, description, slug }) => [description ?? slug, heldOf(of(id), deliveries(id, { status: 'held' }))],
-      columns: areDeleted
+      columns: isNamesOnly
         ? []
         : [
             {

@@ -7,7 +7,7 @@ import type { IconName } from './parts/icon.ts';
 import { problemPanel } from './parts/problem-panel.ts';
 import { shortId } from './parts/short-id.ts';
 import { type Child, tags } from './parts/tags.ts';
-import { tenantPath, type Visit } from './visit.ts';
+import { tenantPath, type Visit, withQuery } from './visit.ts';
 
 const { a, div, h1, p } = tags;
 
@@ -15,6 +15,8 @@ type Reason = { readonly title: string; readonly heading: string; readonly why: 
 
 const button = (href: string, label: string, attributes: Readonly<Record<string, string>> = {}): Child =>
   a({ class: 'button', href, ...attributes } as never, label);
+
+const presentButton = (href: string): Child => button(href, 'Show the present', { 'data-now': '' });
 
 const toStart = button('/console', 'To the start');
 
@@ -74,9 +76,18 @@ export const nothingThenPage = (visit: Visit, present: string): Framed =>
       heading: 'Nothing is here at this time',
       why: 'It did not exist then, or you have no access to it.',
     },
-    button(present, 'Show the present'),
+    presentButton(present),
     listLink(visit),
   );
+
+/** Returns the content that replaces a page which cannot show a past time. `what` has no past, such as `Deliveries`. */
+export const withoutPastView = (visit: Visit, what: string): readonly Child[] => [
+  heading(what, null),
+  emptyState(
+    { icon: 'history', title: `${what} have no past`, why: 'This page can only show how they are now.' },
+    presentButton(withQuery(visit, { as_of: null })),
+  ),
+];
 
 /** Returns the page that replaces those of a tenant while it is suspended. */
 export const suspendedPage = (visit: Visit, { title, detail }: Problem): Framed =>

@@ -24,6 +24,11 @@ type PageOf<T extends Answers> = {
    */
   readonly polls?: true;
   /**
+   * Set if the page cannot show a past time: what has no past, such as `Deliveries`. At a past time, the page then says so
+   * and makes no API calls.
+   */
+  readonly withoutPast?: string;
+  /**
    * Starts the API calls of the page. If the first of them is answered with 403 or 404, the visitor gets the 404 page.
    */
   readonly asks: (visit: Visit) => Calls<T>;

@@ -17,7 +17,7 @@ import {
 } from './answers.ts';
 import { refusedPage } from './break-glass.ts';
 import { mountChatUpload } from './chat-upload.ts';
-import { nothingThenPage, suspendedPage, unknownPage } from './error-page.ts';
+import { nothingThenPage, suspendedPage, unknownPage, withoutPastView } from './error-page.ts';
 import { framed } from './frame.ts';
 import { mountGuides } from './guide-routes.ts';
 import { mountInvitation, showInvitation } from './invitation.ts';
@@ -115,6 +115,11 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;
   if (c.req.header('x-console-time') !== undefined) return showSlider(c, deps, visit);
+  if (visit.asOf !== null && page.withoutPast) {
+    const content = withoutPastView(visit, page.withoutPast);
+    const frame = { title: page.title({}, visit), nav: page.nav, trail: page.trail?.(visit, null) ?? [], content };
+    return htmlResponse(c, await inTime(deps, visit, frame), 200);
+  }
   const started = Object.entries(page.asks(visit));
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];

@@ -148,15 +148,18 @@ export const agentListPage = page({
     };
     return [
       heading('Agents', 'Who gets the deliveries, with which models and which code.', createLink(visit)),
-      div(
-        { class: 'toolbar' },
-        visit.asOf ? null : tabsOf(visit, summary),
-        searchField(
-          visit.path,
-          { name: 'q', value: q, placeholder: 'Search by name or slug' },
-          { ...kept, ...passed(visit, ['sort', 'attention']) },
-        ),
-      ),
+      // A list at a time in the past cannot be filtered.
+      visit.asOf
+        ? null
+        : div(
+            { class: 'toolbar' },
+            tabsOf(visit, summary),
+            searchField(
+              visit.path,
+              { name: 'q', value: q, placeholder: 'Search by name or slug' },
+              { ...kept, ...passed(visit, ['sort', 'attention']) },
+            ),
+          ),
       visit.asOf && isFiltered
         ? p({ class: 'note', 'data-unfiltered': '' } as never, icon('info'), 'A list of the past cannot be filtered: it shows all agents.')
         : null,

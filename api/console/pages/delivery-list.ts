@@ -125,6 +125,7 @@ export const deliveryListPage = page({
   permit: 'tenant:read',
   nav: 'Deliveries',
   categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection'],
+  withoutPast: 'Deliveries',
   asks: (visit) => {
     const { ask, rows, params } = visit;
     const tenant_id = params.tenant_id!;

@@ -138,6 +138,7 @@ export const deliveryProblemsPage = page({
   nav: 'Deliveries',
   categories: ['acknowledgement', 'attemptreport', 'delivery', 'rejection'],
   polls: true,
+  withoutPast: 'Problems',
   asks: (visit) => {
     const { ask, rows, params, asOf } = visit;
     const tenant_id = params.tenant_id!;

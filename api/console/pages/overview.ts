@@ -137,13 +137,13 @@ export const overviewPage = page({
   asks: (visit) => {
     const { ask, rows, params, may, asOf } = visit;
     const tenant_id = params.tenant_id!;
-    const deliveries = ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT, preview: true });
+    const deliveries = asOf === null ? ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT, preview: true }) : Promise.resolve(null);
     return {
-      // What needs attention has no past. A page of the past has only the lists.
+      // What needs attention and the deliveries have no past. A page of the past has only the changes.
       overview: asOf === null ? ask(rows.readOverview, { tenant_id }) : Promise.resolve(null),
       deliveries,
       // The names are read only if a delivery is shown.
-      names: deliveries.then((found) => (found.ok && found.value.length > 0 ? agentNames(visit) : null)),
+      names: deliveries.then((found) => (found?.ok && found.value.length > 0 ? agentNames(visit) : null)),
       ...(may('tenant:audit:read') ? { audit: ask(rows.listAuditLogs, { tenant_id, by: 'people', limit: RECENT }) } : {}),
     };
   },
@@ -157,13 +157,15 @@ export const overviewPage = page({
         overview === null ? null : visit.tenant ? 'The last 24 hours' : 'You read this tenant as a super-admin. Each read is recorded.',
       ),
       ...(overview === null ? [] : overview.ok ? summaryOf(visit, overview.value) : [problemPanel(overview.problem)]),
-      titled(
-        'Latest deliveries',
-        allLink(at('/deliveries')),
-        panel(deliveries, (found) =>
-          found.length > 0 ? deliveryTable(found, { tenantPath: at, agents }, 'Latest deliveries') : noDeliveries(visit),
-        ),
-      ),
+      deliveries
+        ? titled(
+            'Latest deliveries',
+            allLink(at('/deliveries')),
+            panel(deliveries, (found) =>
+              found.length > 0 ? deliveryTable(found, { tenantPath: at, agents }, 'Latest deliveries') : noDeliveries(visit),
+            ),
+          )
+        : null,
       audit
         ? titled(
             'Latest changes by people',
