@@ -55,9 +55,12 @@ const collapsed = (entries: readonly Listed[]): Listed[] => {
   return result;
 };
 
+/** What an entry of the version before lacks until the read model is rebuilt. */
+const NO_SUBJECTS = { subjects: [] };
+
 /** Returns the entries of a page with their sentences; with `collapse`, one for each run of equal sentences. */
 export const listEntries = (body: string, collapse: boolean): { readonly body: string; readonly entries: readonly Stored[] } => {
-  const stored = JSON.parse(body) as Stored[];
+  const stored = (JSON.parse(body) as Stored[]).map((entry) => ({ ...NO_SUBJECTS, ...entry }));
   const entries = stored.map((entry): Listed => ({ ...entry, sentence: sentenceOf(entry), run: null }));
   return { body: JSON.stringify(collapse ? collapsed(entries) : entries), entries: stored };
 };

@@ -38,7 +38,13 @@ const answerable = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
   return mayRead === undefined ? mayAssign : (mayAssign?.filter((id) => mayRead.includes(id)) ?? mayRead);
 };
 
-const itemOf = ({ cost_micros, ...session }: SessionDoc) => ({ ...session, cost_usd: cost_micros / 1_000_000 });
+/** What a session of the version before lacks until the read model is rebuilt. */
+const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0, last_message_at: null };
+
+const itemOf = (stored: SessionDoc) => {
+  const { cost_micros, ...session } = { ...NO_USAGE, ...stored };
+  return { ...session, cost_usd: cost_micros / 1_000_000 };
+};
 
 export const tenantSessionOperations = {
   listReadableSessions: operation({

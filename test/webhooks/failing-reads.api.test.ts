@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
+import { LogError } from '../../infra/eventstore/event-log.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
@@ -40,18 +41,31 @@ const PATHS = [
   'sessions?for_me=true',
 ];
 
-const READS = ['rows', 'page', 'one'] as const;
+const unavailable = () => new Refusal('unavailable', 'The read models are unavailable.');
+const rejects = () => Promise.reject(unavailable());
+// biome-ignore lint/correctness/useYield: The stream fails before its first event.
+const breaks = async function* () {
+  throw new LogError('unavailable', 'The event log is unavailable.');
+};
+
+/** The functions that read, with a replacement that fails. */
+const SOURCES = [
+  [p.reads, 'rows', rejects],
+  [p.reads, 'page', rejects],
+  [p.reads, 'one', rejects],
+  [p.log, 'read', breaks],
+] as const;
+type Source = (typeof SOURCES)[number];
 const MAX_CALLS = 40;
 
-/** Reads a path while one call of the read models fails. Returns the status; null if there were fewer calls. */
-const withFailure = async (path: string, name: (typeof READS)[number], failing: number): Promise<number | null> => {
-  const reads = p.reads as Record<string, unknown>;
-  const original = reads[name] as (...given: unknown[]) => Promise<unknown>;
+/** Reads a path while one call of a source fails. Returns the status; null if there were fewer calls. */
+const withFailure = async (path: string, [holder, name, fail]: Source, failing: number): Promise<number | null> => {
+  const functions = holder as unknown as Record<string, unknown>;
+  const original = functions[name] as (...given: unknown[]) => unknown;
   let calls = 0;
-  reads[name] = (...given: unknown[]) =>
-    calls++ === failing ? Promise.reject(new Refusal('unavailable', 'The read models are unavailable.')) : original(...given);
+  functions[name] = (...given: unknown[]) => (calls++ === failing ? fail() : original(...given));
   const { status } = await p.send('GET', `${p.tenant}/${path}`).finally(() => {
-    reads[name] = original;
+    functions[name] = original;
   });
   return calls > failing ? status : null;
 };
@@ -62,11 +76,11 @@ for (const path of PATHS)
     const note = (error: unknown): number => unhandled.push(error);
     process.on('unhandledRejection', note);
     try {
-      for (const name of READS)
+      for (const source of SOURCES)
         for (let failing = 0; failing < MAX_CALLS; failing++) {
-          const status = await withFailure(path, name, failing);
+          const status = await withFailure(path, source, failing);
           if (status === null) break;
-          assert.ok([200, 503].includes(status), `${name} ${failing}: ${status}`);
+          assert.ok([200, 503].includes(status), `${source[1]} ${failing}: ${status}`);
         }
       await new Promise((resolve) => setTimeout(resolve, 20));
     } finally {
