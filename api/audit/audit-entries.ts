@@ -41,16 +41,23 @@ export const AuditListEntry = AuditLogRead.extend({
 type Stored = Described & { readonly id: string; readonly created_at: string };
 type Listed = Stored & { sentence: unknown; run: { count: number; first_at: string } | null };
 
+type Collapse = { readonly descending: boolean };
+
 /** What entries of one run have in common: the same actor did the same to the same resource. */
 const kindOf = ({ action, actor, resource_id, resource_type, sentence }: Listed): string =>
   JSON.stringify([action, actor, resource_type === 'member' || resource_type === 'agent' ? resource_id : null, sentence]);
 
-const collapsed = (entries: readonly Listed[]): Listed[] => {
+/** Returns the newest entry of each run. The entries are in the order of the list, the newest first if `descending`. */
+const collapsed = (entries: readonly Listed[], { descending }: Collapse): Listed[] => {
   const result: Listed[] = [];
   for (const entry of entries) {
     const last = result.at(-1);
-    if (!last || kindOf(last) !== kindOf(entry)) result.push(entry);
-    else last.run = { count: (last.run?.count ?? 1) + 1, first_at: entry.created_at };
+    if (!last || kindOf(last) !== kindOf(entry)) {
+      result.push(entry);
+      continue;
+    }
+    const run = { count: (last.run?.count ?? 1) + 1, first_at: descending ? entry.created_at : (last.run?.first_at ?? last.created_at) };
+    result[result.length - 1] = { ...(descending ? last : entry), run };
   }
   return result;
 };
@@ -59,8 +66,8 @@ const collapsed = (entries: readonly Listed[]): Listed[] => {
 const NO_SUBJECTS = { subjects: [] };
 
 /** Returns the entries of a page with their sentences; with `collapse`, one for each run of equal sentences. */
-export const listEntries = (body: string, collapse: boolean): { readonly body: string; readonly entries: readonly Stored[] } => {
+export const listEntries = (body: string, collapse: Collapse | false): { readonly body: string; readonly entries: readonly Stored[] } => {
   const stored = (JSON.parse(body) as Stored[]).map((entry) => ({ ...NO_SUBJECTS, ...entry }));
   const entries = stored.map((entry): Listed => ({ ...entry, sentence: sentenceOf(entry), run: null }));
-  return { body: JSON.stringify(collapse ? collapsed(entries) : entries), entries: stored };
+  return { body: JSON.stringify(collapse ? collapsed(entries, collapse) : entries), entries: stored };
 };

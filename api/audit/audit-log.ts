@@ -4,15 +4,17 @@ import { auditFacets, MAX_COUNTED } from '../../projections/audit/audit-facet.qu
 import { type AuditFilter, auditCount, auditPage, hiddenCount } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { actionWords } from '../../projections/audit/audit-sentence.ts';
+import { readCursorKey } from '../../projections/cursor.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Flag, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
 import { AuditListEntry, listEntries } from './audit-entries.ts';
 import { AuditFilters, TenantAuditFilters, withSubject } from './audit-filters.ts';
 
-type HiddenRange = {
+type ListedPage = {
   readonly next: string | null;
   readonly entries: readonly { readonly created_at: string }[];
   readonly cursor: string | undefined;
+  readonly descending: boolean;
 };
 
 const listing = { method: 'get', reply: z.array(AuditListEntry), projection: audit.name } as const;
@@ -50,13 +52,18 @@ const ListFilters = {
   collapse: Flag.optional().meta({ description: 'Whether one entry stands for a row of entries with the same sentence; default: false' }),
 };
 
-/** Counts what `by` hides between the first and the last entry of a page, or up to the end of the log. */
-const hiddenOn = (ctx: Ctx, filter: AuditFilter, { next, entries, cursor }: HiddenRange): Promise<number> | undefined => {
+/** The time of a page: from the end of the previous page to its own end. The pages of a list cover all time, each part once. */
+const timeOf = ({ next, entries, cursor, descending }: ListedPage): Pick<AuditFilter, 'from' | 'to'> => {
+  const start = readCursorKey(cursor, 'timestamptz')?.[0] as string | undefined;
+  const end = next === null ? undefined : entries.at(-1)?.created_at;
+  const [from, to] = descending ? [end, start] : [start, end];
+  return { ...(from && { from }), ...(to && { to }) };
+};
+
+/** Counts what `by` hides in the time of a page. */
+const hiddenOn = (ctx: Ctx, filter: AuditFilter, page: ListedPage): Promise<number> | undefined => {
   const { by } = filter;
-  if (by === undefined) return undefined;
-  const [newest, oldest] = [entries[0]?.created_at, entries.at(-1)?.created_at];
-  const range = { ...(next !== null && oldest && { from: oldest }), ...(cursor !== undefined && newest && { to: newest }) };
-  return hiddenCount(ctx.reads, ctx.tenant, { ...filter, by, ...range });
+  return by === undefined ? undefined : hiddenCount(ctx.reads, ctx.tenant, { ...filter, by, ...timeOf(page) });
 };
 
 export const auditOperations = {
@@ -69,10 +76,12 @@ export const auditOperations = {
     query: listQuery(ListFilters),
     run: async (ctx, { tenant_id, limit, cursor, sort, collapse = false, ...asked }) => {
       const filter = await withSubject(ctx, asked);
-      const page = auditPage(ctx.reads, tenant_id, filter, windowOf({ limit, cursor, sort }));
+      const window = windowOf({ limit, cursor, sort });
+      const { descending } = window.sort;
+      const page = auditPage(ctx.reads, tenant_id, filter, window);
       const { next, total, ...found } = await withTotalCount(asked, page, () => auditCount(ctx.reads, tenant_id));
-      const { body, entries } = listEntries(found.body, collapse);
-      return { body, next, total, hidden: await hiddenOn(ctx, filter, { next, entries, cursor }) };
+      const { body, entries } = listEntries(found.body, collapse && { descending });
+      return { body, next, total, hidden: await hiddenOn(ctx, filter, { next, entries, cursor, descending }) };
     },
   }),
   readAuditFacets: operation({

@@ -7,6 +7,7 @@ import { addMember } from '../fixtures/users.ts';
 type Entry = {
   readonly id: string;
   readonly action: string;
+  readonly created_at: string;
   readonly actor: { readonly kind: string };
   readonly resource_id: string;
   readonly sentence: readonly { readonly text: string; readonly kind: string | null; readonly id: string | null }[];
@@ -90,6 +91,37 @@ test('collapse makes one entry of a row of equal sentences, with their number an
   assert.match(textOf(run!), /changed voice of the agent Desk$/);
   assert.ok(single.every((entry) => entry.run === null));
 });
+
+for (const sort of ['-created_at', 'created_at'])
+  test(`with the order ${sort}, the pages count each entry that by hides once, and a run has the newest entry`, async () => {
+    const { entries: all, hidden } = await read(`by=people&sort=${sort}`);
+    const ids: string[] = [];
+    const counts: number[] = [];
+    for (let path: string | null = `${p.tenant}/audit-logs?by=people&limit=2&sort=${sort}`; path !== null; ) {
+      const answer: Awaited<ReturnType<typeof p.send>> = await p.send('GET', path);
+      ids.push(...(answer.body as Entry[]).map(({ id }) => id));
+      counts.push(Number(answer.headers.get('hidden-count')));
+      path = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1] ?? null;
+    }
+    assert.equal(
+      ids,
+      all.map(({ id }) => id),
+    );
+    assert.ok(counts.length > 3 && Number(hidden) > 0);
+    assert.is(
+      counts.reduce((sum, count) => sum + count, 0),
+      Number(hidden),
+      `counts per page: ${counts}`,
+    );
+    for (const voice of ['x', 'y', 'z']) await send('PATCH', `/agents/${agent}`, { voice });
+    const single = (await read(`action=agent.updated&resource_id=${agent}&sort=${sort}`)).entries;
+    const times = single.map(({ created_at }) => created_at).sort();
+    const collapsed = (await read(`action=agent.updated&resource_id=${agent}&sort=${sort}&collapse=true`)).entries;
+    assert.equal(
+      collapsed.map(({ created_at, run }) => [created_at, run]),
+      [[times.at(-1), { count: times.length, first_at: times[0] }]],
+    );
+  });
 
 test('the facets count the actions with their words and categories, and the actors with their names', async () => {
   await p.waitForProjections();
