@@ -12,7 +12,7 @@ import { costs } from '../../projections/billing/cost.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { scopedCache } from '../http/scoped-cache.ts';
+import { reuse } from '../http/reuse.ts';
 import { agentVisibility, readableAgents } from './readable-agents.ts';
 
 const DAY_MS = 86_400_000;
@@ -53,24 +53,14 @@ const readNumbers = async ({ reads, tenant: tenant_id }: Ctx, now: string): Prom
   return numbers;
 };
 
-/** For how long the numbers of the agents of a tenant are cached, in milliseconds, so that the pages of a list fit together. */
-const REUSED_MS = 1_000;
+/** For how long the numbers of the agents of a tenant are reused, in seconds, so that the pages of a list fit together. */
+export const REUSED_SECONDS = 5;
 const MAX_TENANTS = 1_000;
 
-type Cached = { readonly at: number; readonly position: string | null; readonly numbers: Promise<ReadonlyMap<string, Numbers>> };
-const cache = scopedCache<Cached>(MAX_TENANTS);
+const reused = reuse<ReadonlyMap<string, Numbers>>(REUSED_SECONDS * 1_000, MAX_TENANTS);
 
-/** Returns the numbers of all agents of the tenant. They are at most REUSED_MS old, unless no event has changed them. */
-const numbersOf = (ctx: Ctx): Promise<ReadonlyMap<string, Numbers>> => {
-  const now = ctx.at();
-  const position = ctx.reads.position(deliveries.name);
-  const last = cache.get(ctx.reads, ctx.tenant);
-  const age = last ? Math.abs(Date.parse(now) - last.at) : Number.POSITIVE_INFINITY;
-  if (last && age < REUSED_MS && last.position === position) return last.numbers;
-  const numbers = readNumbers(ctx, now);
-  cache.set(ctx.reads, ctx.tenant, { at: Date.parse(now), position, numbers });
-  return numbers;
-};
+/** Returns the numbers of all agents of the tenant, at most REUSED_SECONDS old. */
+const numbersOf = (ctx: Ctx): Promise<ReadonlyMap<string, Numbers>> => reused(ctx, ctx.tenant, () => readNumbers(ctx, ctx.at()));
 
 const RANKS: Readonly<Record<ActivitySort, (numbers: Numbers) => number>> = {
   activity: ({ last_at }) => (last_at === null ? 0 : Date.parse(last_at)),
@@ -172,7 +162,7 @@ export const agentActivityOperations = {
     method: 'get',
     path: '/tenant/:tenant_id/agents/activity',
     summary: 'List what agents have done in the last 24 hours',
-    details: 'One entry for each agent that the caller may see, the newest agents first. The numbers can be one second old.',
+    details: `One entry for each agent that the caller may see, the newest agents first. The numbers can be ${REUSED_SECONDS} seconds old.`,
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. The numbers of deliveries require `agent:chat:read` on the agent or `tenant:integrations:read`, costs `tenant:billing:read`.',

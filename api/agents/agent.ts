@@ -12,7 +12,7 @@ import { takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, Flag, hasFilters, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
-import { ACTIVITY_PROJECTIONS, ACTIVITY_SORTS, AgentIds, agentRanks, isActivitySort } from './agent-activity.ts';
+import { ACTIVITY_PROJECTIONS, ACTIVITY_SORTS, AgentIds, agentRanks, isActivitySort, REUSED_SECONDS } from './agent-activity.ts';
 import { withinAgentLimit } from './agent-limit.ts';
 import { agentDoc } from './agent-settings.ts';
 import { agentVisibility } from './readable-agents.ts';
@@ -78,8 +78,7 @@ export const agentOperations = {
     method: 'get',
     path: AGENTS,
     summary: 'List the agents that the caller may see',
-    details:
-      'Besides their fields, agents are sorted by `activity` (the time of the last delivery), `queue` (unfinished deliveries), `deliveries` and `failed` (of the last 24 hours), and `cost` (of today, UTC). Such numbers can be one second old; those that the caller may not see count as 0.',
+    details: `Besides their fields, agents are sorted by \`activity\` (the time of the last delivery), \`queue\` (unfinished deliveries), \`deliveries\` and \`failed\` (of the last 24 hours), and \`cost\` (of today, UTC). Such numbers can be ${REUSED_SECONDS} seconds old, so that the pages of a list fit together; those that the caller may not see count as 0.`,
     permit: 'tenant:read',
     query,
     reply: z.array(AgentListRead),

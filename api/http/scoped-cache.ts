@@ -22,6 +22,7 @@ export const boundedMap = <T>(maxEntries: number): BoundedMap<T> => {
 export type ScopedCache<T> = {
   readonly get: (reads: Reads, key: string) => T | undefined;
   readonly set: (reads: Reads, key: string, value: T) => void;
+  readonly delete: (reads: Reads, key: string) => void;
 };
 
 /**
@@ -37,5 +38,6 @@ export const scopedCache = <T>(maxEntries: number): ScopedCache<T> => {
       maps.set(reads, map);
       map.set(key, value);
     },
+    delete: (reads, key) => maps.get(reads)?.delete(key),
   };
 };

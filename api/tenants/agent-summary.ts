@@ -5,7 +5,7 @@ import { agentCounts } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { agentVisibility } from '../agents/readable-agents.ts';
 import { operation } from '../http/operation.ts';
-import { ATTENTION_PROJECTIONS, agentsInNeed, type Runners } from './attention.ts';
+import { ATTENTION_PROJECTIONS, agentsInNeed, REUSED_SECONDS, type Runners } from './attention.ts';
 
 const count = (description: string, example: number) => z.int().meta({ description, examples: [example] });
 
@@ -27,6 +27,7 @@ export const agentSummaryOperationOf = (runners: Runners) => ({
     method: 'get',
     path: '/tenant/:tenant_id/agents/summary',
     summary: 'Count the agents that the caller may see',
+    details: `Which agents need attention can be ${REUSED_SECONDS} seconds old.`,
     permit: 'tenant:read',
     reply: AgentSummary,
     projection: agents.name,

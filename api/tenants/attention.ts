@@ -10,7 +10,7 @@ import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
 import { readableAgents, visibleAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
-import { scopedCache } from '../http/scoped-cache.ts';
+import { reuse } from '../http/reuse.ts';
 import type { DeliveryStates } from '../webhooks/delivery-states.ts';
 import { heldOf } from '../webhooks/held-deliveries.ts';
 import { deliveryAttention, type Found } from './attention-deliveries.ts';
@@ -45,30 +45,19 @@ export const findAttention = async (ctx: Ctx, { broker, states }: Runners, { age
   return found.flat().filter(isKnown).toSorted(compare);
 };
 
-const findAgents = async (ctx: Ctx, runners: Runners): Promise<readonly string[]> => {
-  const agent_ids = await readableAgents(ctx);
-  const of = { tenant_id: ctx.tenant, agent_ids };
-  const open = agent_ids?.length === 0 ? [] : await openCounts(ctx.reads, { ...of, since: ctx.at() });
-  const found = await findAttention(ctx, runners, { agent_ids, open });
-  return [...new Set(found.flatMap(({ agent_id, severity }) => (agent_id === null || severity === 'info' ? [] : [agent_id])))];
-};
-
-/** For how long the agents that need attention are cached, in milliseconds. */
-const REUSED_MS = 1_000;
+/** For how long the agents that need attention are reused, in seconds. */
+export const REUSED_SECONDS = 5;
 const MAX_CALLERS = 1_000;
-const cache = scopedCache<{ readonly at: number; readonly positions: string; readonly ids: Promise<readonly string[]> }>(MAX_CALLERS);
+const reused = reuse<readonly string[]>(REUSED_SECONDS * 1_000, MAX_CALLERS);
 
-/**
- * Returns the ids of the agents that have an error or a warning which the caller may see. They are read again when
- * deliveries or agents change, and after REUSED_MS.
- */
-export const agentsInNeed = (ctx: Ctx, runners: Runners): Promise<readonly string[]> => {
-  const key = `${ctx.tenant} ${JSON.stringify(ctx.principal)}`;
-  const now = performance.now();
-  const positions = `${ctx.reads.position(deliveries.name)} ${ctx.reads.position(agents.name)}`;
-  const last = cache.get(ctx.reads, key);
-  if (last && now - last.at < REUSED_MS && last.positions === positions) return last.ids;
-  const ids = findAgents(ctx, runners);
-  cache.set(ctx.reads, key, { at: now, positions, ids });
-  return ids;
+/** Returns the ids of the agents that have an error or a warning which the caller may see, as it was REUSED_SECONDS ago at most. */
+export const agentsInNeed = async (ctx: Ctx, runners: Runners): Promise<readonly string[]> => {
+  const [agent_ids, visible] = await Promise.all([readableAgents(ctx), visibleAgents(ctx)]);
+  // A role on an agent that is given or taken away counts at once.
+  return reused(ctx, JSON.stringify([ctx.tenant, ctx.principal, agent_ids ?? null, visible ?? null]), async () => {
+    const of = { tenant_id: ctx.tenant, agent_ids };
+    const open = agent_ids?.length === 0 ? [] : await openCounts(ctx.reads, { ...of, since: ctx.at() });
+    const found = await findAttention(ctx, runners, { agent_ids, open });
+    return [...new Set(found.flatMap(({ agent_id, severity }) => (agent_id === null || severity === 'info' ? [] : [agent_id])))];
+  });
 };

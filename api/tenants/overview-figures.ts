@@ -3,6 +3,7 @@ import { usdOf } from '../../domain/money.ts';
 import type { HourCount, OpenCount } from '../../projections/tenants/overview-figures.queries.ts';
 import { costsByHour, countsByHour, openCounts } from '../../projections/tenants/overview-figures.queries.ts';
 import type { Ctx } from '../http/operation.ts';
+import { reuse } from '../http/reuse.ts';
 import { HOURS, type Overview } from './overview-schema.ts';
 
 const HOUR_MS = 3_600_000;
@@ -38,6 +39,11 @@ const waitingOf = (open: readonly OpenCount[]): Figures['waiting'] => ({
 /** `agent_ids` are the agents whose deliveries the caller may read; undefined for all agents. */
 type Counted = { readonly agent_ids: readonly string[] | undefined; readonly mayReadCosts: boolean };
 
+/** For how long the counts of the last two days are reused, in seconds: pages of a tenant ask for them at the same time. */
+export const REUSED_SECONDS = 2;
+const MAX_VIEWS = 1_000;
+const reused = reuse<Awaited<ReturnType<typeof countsByHour>>>(REUSED_SECONDS * 1_000, MAX_VIEWS);
+
 /** Returns the figures, and the unfinished deliveries by agent. */
 export const readFigures = async (ctx: Ctx, { agent_ids, mayReadCosts }: Counted) => {
   const { reads, tenant: tenant_id } = ctx;
@@ -46,7 +52,9 @@ export const readFigures = async (ctx: Ctx, { agent_ids, mayReadCosts }: Counted
   const [from, since] = [before(to, 2 * DAY_MS), before(to, DAY_MS)];
   const seesDeliveries = agent_ids === undefined || agent_ids.length > 0;
   const [counts, open, costs] = await Promise.all([
-    seesDeliveries ? countsByHour(reads, { tenant_id, agent_ids, from, to }) : { accepted: [], dead: [] },
+    seesDeliveries
+      ? reused(ctx, JSON.stringify([tenant_id, agent_ids ?? null]), () => countsByHour(reads, { tenant_id, agent_ids, from, to }))
+      : { accepted: [], dead: [] },
     seesDeliveries ? openCounts(reads, { tenant_id, agent_ids, since }) : [],
     mayReadCosts ? costsByHour(reads, { tenant_id, from, to }) : null,
   ]);

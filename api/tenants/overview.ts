@@ -7,7 +7,7 @@ import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { ATTENTION_PROJECTIONS, findAttention, type Runners } from './attention.ts';
 import type { Found } from './attention-deliveries.ts';
-import { readFigures } from './overview-figures.ts';
+import { REUSED_SECONDS, readFigures } from './overview-figures.ts';
 import { type Attention, MAX_ATTENTION, Overview } from './overview-schema.ts';
 
 /** Adds the names of agents to those that have no name yet. */
@@ -34,8 +34,7 @@ export const overviewOperationOf = (runners: Runners) => ({
     method: 'get',
     path: '/tenant/:tenant_id/overview',
     summary: 'Sum up the last 24 hours',
-    details:
-      'The figures of the last 24 hours, and what needs attention. Budgets are read of at most 100 agents, and runners of the 20 agents with the longest queues. While the message broker does not answer, no runner counts as missing.',
+    details: `The figures of the last 24 hours, and what needs attention. The counts of accepted and given-up deliveries can be ${REUSED_SECONDS} seconds old. Budgets are read of at most 100 agents, and runners of the 20 agents with the longest queues. While the message broker does not answer, no runner counts as missing.`,
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. Counts the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all. Costs require `tenant:billing:read`, and what is about integrations, API keys, cron jobs and approvals the permission to list them.',

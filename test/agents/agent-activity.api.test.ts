@@ -88,6 +88,24 @@ test('the pages of each order contain every agent once, in this order, also wher
   }
 });
 
+test('agents that get deliveries while a list is read keep their places for five seconds', async () => {
+  const page = async (query: string) => {
+    const answer = await p.send('GET', `${p.tenant}/agents?sort=-deliveries&${query}`);
+    return { found: (answer.body as Json[]).map(({ name }) => name as string), next: nextCursor(answer) };
+  };
+  const [whole, first] = [await names('sort=-deliveries'), await page('limit=3')];
+  const late = await create('Late', Array(9).fill(0), { done: 9 });
+  at(0);
+  await p.waitForProjections();
+  const { found } = await page(`limit=100&cursor=${first.next}`);
+  assert.equal([...first.found, ...found].toSorted(), [...whole, 'Late'].toSorted());
+  at(-5_000);
+  assert.equal((await names('sort=-deliveries'))[0], 'Late');
+  assert.is((await p.send('DELETE', `${p.tenant}/agents/${late.id}`)).status, 204);
+  at(0);
+  await p.waitForProjections();
+});
+
 test('an order by activity keeps the other filters; deleted agents have no activity', async () => {
   assert.equal(await names('sort=-deliveries&q=ueue'), ['Queued']);
   assert.equal(await names('sort=-deliveries&is_active=false'), ['Idle']);
@@ -121,7 +139,7 @@ test('the summary counts the agents of each kind, and those that need attention 
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${gone.id}`)).status, 204);
   await p.waitForProjections();
   const { attention_ids, ...counts } = await call('GET', 'agents/summary');
-  assert.equal(counts, { all: 6, attention: 2, active: 5, paused: 1, favorites: 1, deleted: 1 });
+  assert.equal(counts, { all: 6, attention: 2, active: 5, paused: 1, favorites: 1, deleted: 2 });
   assert.equal(await names(`agent_id=${(attention_ids as string[]).join(',')}&sort=name`), ['Failing', 'Queued']);
   assert.equal(await call('GET', 'agents/summary', undefined, key), {
     all: 0,
