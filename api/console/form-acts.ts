@@ -76,7 +76,6 @@ const BUTTONS: Readonly<Record<string, string>> = {
   interruptSession: 'Stop the agent',
   openBillingPortal: 'Go to the portal',
   previewAccess: 'Show the preview',
-  replayDeliveries: 'Send {total} deliveries again',
   revokeModel: 'Remove the model',
   rotateSkillToken: 'Replace the token',
   setSessionDraft: 'Show the text',

@@ -1,5 +1,5 @@
 import type { Field, Form } from './form.ts';
-import { type Drawing, idOf, type Shown, wordsOf } from './form-controls.ts';
+import { type Drawing, idOf, noneOf, type Shown, wordsOf } from './form-controls.ts';
 import { bodyFields, fieldView, moreFields } from './form-fields.ts';
 import { fittingOption, isOneOf, namedFields, namesIn, neededIn, oneOfField, oneOfsIn } from './form-layouts.ts';
 import type { FormLayout, Item, OneOf, Option, Section } from './forms/form-layout.ts';
@@ -102,8 +102,11 @@ const sectionView = ({ title, items }: Section<string>, laying: Laying): Child =
     ? items.map((item) => itemView(item, laying))
     : fieldset({ class: 'form-section' }, legend(null, title), ...items.map((item) => itemView(item, laying)));
 
-/** Returns a value as people see it: the name of a resource, the word for a value, or a time in the zone of the form. */
+const isNothing = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+/** Returns a value as people see it: the word for nothing, the name of a resource, the word for a value, or a time in the zone of the form. */
 const shownText = (field: Field, value: unknown, { choices }: Laying): Child => {
+  if (isNothing(value)) return noneOf(field);
   const name = choices[field.name]?.find(([id]) => id === value)?.[1];
   if (name !== undefined) return name;
   if (field.kind === 'text' && field.input === 'time') return zoned(String(value), 'minute');
@@ -112,7 +115,7 @@ const shownText = (field: Field, value: unknown, { choices }: Laying): Child => 
 
 /** Lists the values of fields whose controls are among the further settings. */
 const summaryView = (title: string, fields: readonly Field[], laying: Laying): Child => {
-  const set = fields.filter(({ name }) => laying.values[name] !== undefined && laying.values[name] !== null && laying.values[name] !== '');
+  const set = fields.filter(({ name, look }) => look.isListed || !isNothing(laying.values[name]));
   return div(
     { class: 'field', 'data-summary': '' },
     span({ class: 'summary-title' }, title),

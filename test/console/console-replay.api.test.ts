@@ -47,6 +47,22 @@ test('the link to all deliveries that match leads to a form that shows their num
   assert.is(p.eventsOf('DeliveriesReplayRequested').length, 0);
 });
 
+/** Returns the texts of the summary above the fields of a replay form. */
+const summaryIn = (html: string): string[] =>
+  [...html.matchAll(/<li class="summary-chip">(.*?)<\/li>/g)].map(([, chip]) => chip!.replaceAll(/<[^>]*>/g, ''));
+
+test('without an outcome, the form says that accepted and given up deliveries are sent again, as the API does', async () => {
+  const path = `/console/run/replayTenantDeliveries?tenant_id=${p.tenant_id}`;
+  const { text } = await follow(path);
+  assert.equal(summaryIn(text), ['Outcome Accepted and given up']);
+  assert.match(text, /data-total="3"/);
+  const fields = submittedBy(formIn(text, 'replayTenantDeliveries'), { '/outcome': 'dead' });
+  const dead = await submit('replayTenantDeliveries', new URLSearchParams([...fields, ['_preview', '1']]));
+  assert.equal(summaryIn(dead.text), ['Outcome Given up']);
+  const one = await follow(`/console/run/replayDeliveries?tenant_id=${p.tenant_id}&id=${integration}`);
+  assert.match(one.text, /<select[^>]*name="\/outcome"[^>]*>\s*<option value="" selected[^>]*>Accepted and given up</);
+});
+
 test('the form sends what matched when it was opened to the chosen agent, and leads to the page of the job', async () => {
   const list = await p.open(`${p.base}/deliveries?event=push`);
   const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);

@@ -103,6 +103,18 @@ browserTest('of several ways, only the fields of the chosen one are shown and se
   }),
 );
 
+browserTest('the summary of a form follows what is chosen in its further settings', () =>
+  onForm(1440, async (page, goTo) => {
+    await goTo('replay');
+    const summary = page.locator('[data-summary]');
+    assert.match(await summary.innerText(), /Accepted and given up/);
+    await page.click('summary:has-text("More settings")');
+    await page.selectOption('[name="/outcome"]', 'dead');
+    await summary.locator('li', { hasText: /Outcome\s+Given up/ }).waitFor({ timeout: 20_000 });
+    assert.match(await summary.innerText(), /push/);
+  }),
+);
+
 browserTest('settings of a custom sender are shown for a custom sender only', () =>
   onForm(1440, async (page, goTo) => {
     await goTo('provider');

@@ -48,6 +48,8 @@ const show = (/** @type {string} */ html) => {
   if (!result || !panel) return;
   const [act, nextAct] = [form?.querySelector('[data-act]'), next.querySelector('[data-act]')];
   if (act && nextAct) act.textContent = nextAct.textContent;
+  const [summary, nextSummary] = [form?.querySelector('[data-summary]'), next.querySelector('form[data-preview] [data-summary]')];
+  if (summary && nextSummary) summary.replaceWith(nextSummary);
   const fetched = new Map(fieldsOf(next).map((field) => [field.dataset.pointer, field]));
   for (const field of fieldsOf(document)) {
     const other = fetched.get(field.dataset.pointer);

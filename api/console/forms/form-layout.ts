@@ -8,6 +8,8 @@ export type FieldLook = {
   readonly help?: string | null;
   /** The word for nothing, such as `No limit`. */
   readonly none?: string;
+  /** Whether the summary of a form lists the field even if it is empty. */
+  readonly isListed?: true;
   readonly placeholder?: string;
   /** The words for the values of a list of values. */
   readonly words?: Readonly<Record<string, string>>;

@@ -6,6 +6,9 @@ const WITH_OPTIONS = PROVIDERS.filter((provider) => (PROVIDER_DEFINITIONS[provid
 
 const SECRET_MADE = { value: 'made', label: 'Made here', fields: [] } as const;
 
+/** Without an outcome, the API sends the accepted deliveries again in each of their states, and those given up. */
+const OUTCOME = { none: 'Accepted and given up', words: { dead: 'Given up' } } as const;
+
 export const integrationLayouts = {
   ...formLayout('connectWebhookIntegration', {
     title: 'Connect a provider',
@@ -72,11 +75,22 @@ export const integrationLayouts = {
       release_reason: { label: 'Reason of the release', none: 'No reason', help: 'The audit log shows it.', rows: 0 },
       agent_id: { none: 'All agents' },
       integration_id: { none: 'All integrations' },
-      outcome: { none: 'Acknowledged and dead' },
+      outcome: { ...OUTCOME, isListed: true },
       status: { none: 'All states' },
     },
     shownIf: { release_reason: { field: 'outcome', is: ['blocked'] } },
     summary: 'The deliveries',
+  }),
+  ...formLayout('replayDeliveries', {
+    submit: 'Send {total} deliveries again',
+    sections: [{ items: [['from', 'to'], ['outcome', 'event'], 'ids', 'agent_id', 'dry_run'] }],
+    fields: {
+      outcome: { ...OUTCOME, help: null },
+      event: { none: 'All events', help: null },
+      ids: { label: 'Ids of deliveries', none: 'All that match', help: 'One per line.' },
+      agent_id: { label: 'Send to', none: 'The agent that got each', help: null },
+      dry_run: { help: null },
+    },
   }),
   ...formLayout('releaseDelivery', {
     submit: 'Release the delivery',
