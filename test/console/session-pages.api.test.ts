@@ -5,7 +5,7 @@ import { htmlOf } from '../../api/console/parts/tags.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
-import { addMember } from '../fixtures/users.ts';
+import { addMember, addSuperAdmin } from '../fixtures/users.ts';
 
 const p = await startConsole();
 const keyOf = async (role: 'ADMIN' | 'MEMBER' | 'AUDITOR') =>
@@ -61,6 +61,25 @@ test('the link to the agent of a session shows the models of the revision at whi
 test('the list of sessions shows each session with its agent and state', async () => {
   const { text } = await p.open(`${p.base}/sessions?status=waiting`);
   assert.match(text, new RegExp(`data-kind="session" data-id="${session.id}"[\\s\\S]+Review of pull request 42[\\s\\S]+Reviewer`));
+});
+
+test('the list of sessions offers to start one only to visitors who may assign work to an agent', async () => {
+  const offers = async ({ key }: { key: string }): Promise<boolean> =>
+    /Start a session/.test((await p.open(`${p.base}/sessions`, await p.signIn(key))).text);
+  const add = (role: 'ADMIN' | 'MEMBER' | 'AUDITOR', name: string) => addMember(p, role, p.tenant_id, `${name}@example.com`);
+  const [admin, auditor, member] = [await add('ADMIN', 'boss'), await add('AUDITOR', 'checker'), await add('MEMBER', 'worker')];
+  const give = async (role: string) => {
+    await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${member.user_id}`, { body: { role } });
+    await p.waitForProjections();
+  };
+  assert.ok(await offers(admin));
+  assert.not(await offers(auditor));
+  assert.not(await offers(await addSuperAdmin(p, 'guest@example.com')));
+  assert.not(await offers(member), 'without a role');
+  await give('VIEWER');
+  assert.not(await offers(member), 'VIEWER');
+  await give('MANAGER');
+  assert.ok(await offers(member), 'MANAGER');
 });
 
 test('the button that cancels a session is shown only to visitors who may assign work to the agent, and it cancels the session', async () => {

@@ -1,7 +1,8 @@
 import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { mayOf } from '../agent-frame.ts';
 import { mayAct, startForm } from '../chat-forms.ts';
+import type { Names as NameMap } from '../name-cache.ts';
 import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { choice, memberName, type Names } from '../parts/access-parts.ts';
@@ -20,11 +21,13 @@ import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
+import { mayCall } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, button, div, form, p, span } = tags;
 
 type Session = ReplyOf<Rows['listReadableSessions']>[number];
+type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
 
 const STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'expired'] as const;
 const NAMES = ['agent_id', 'user_id', 'status', 'for_me', 'from', 'to'];
@@ -106,6 +109,21 @@ const startCard = (visit: Visit, names: Names, isAllowed: boolean): Child => {
   );
 };
 
+/** The most agents whose permissions are read to find one to which the visitor may assign work. */
+const MAX_CHECKED = 20;
+
+const mayStartAny = (visit: Visit): boolean => visit.asOf === null && mayCall(visit, visit.rows.startSession, () => true);
+
+/** Reads what the visitor may do with the first agent to which they may assign work; null if none of the checked ones is such. */
+const readAssignable = async (visit: Visit, agents: Promise<Answer<NameMap>>): Promise<Effective | null> => {
+  const { ask, rows, params, may } = visit;
+  if (!mayStartAny(visit)) return null;
+  // Administrators may assign work to all agents.
+  const ids = [...namesIn(await agents).keys()].slice(0, may('tenant:settings:write') ? 1 : MAX_CHECKED);
+  const found = await Promise.all(ids.map((agent_id) => ask(rows.readEffectivePermissions, { tenant_id: params.tenant_id!, agent_id })));
+  return found.find((one) => mayAct(visit, mayOf(one))) ?? null;
+};
+
 const choicesOf = (names: Iterable<readonly [string, string]>): readonly Choice[] => [...names];
 
 /** The page with the sessions that a visitor may read, newest first. */
@@ -118,20 +136,23 @@ export const sessionListPage = page({
     const { ask, rows, query } = visit;
     const tenant_id = visit.params.tenant_id!;
     const agent_id = query.get(START);
+    const agents = agentNames(visit);
     return {
       sessions: ask(rows.listReadableSessions, { tenant_id, ...(valuesIn(query, [...NAMES, 'cursor']) as object) }),
       members: ask(rows.listMembers, { tenant_id, limit: MAX_PEOPLE }),
-      agents: agentNames(visit),
+      agents,
+      assignable: readAssignable(visit, agents),
       ...(agent_id ? { may: ask(rows.readEffectivePermissions, { tenant_id, agent_id }) } : {}),
     };
   },
   title: () => 'Sessions',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ sessions, members, agents, may }, visit) => {
+  view: ({ sessions, members, agents, assignable, may }, visit) => {
     const names = namesIn(agents);
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
     const values = valuesIn(visit.query, NAMES);
-    const mayStart = visit.asOf === null && names.size > 0;
+    // With more agents than are checked, the choice of one says whether the visitor may.
+    const mayStart = assignable !== null || (names.size > MAX_CHECKED && mayStartAny(visit));
     const start = a({ class: 'button primary', href: withQuery(visit, { [START]: '' }) }, icon('play'), span(null, 'Start a session'));
     return [
       heading('Sessions', 'What agents worked on, message by message, and what it cost.', mayStart ? start : null),
