@@ -1,8 +1,5 @@
-import { PROVIDER_DEFINITIONS, PROVIDERS } from '../../../domain/webhooks/provider.ts';
+import { PROVIDERS_WITH_OPTIONS } from '../../webhooks/providers-with-options.ts';
 import { formLayout } from './form-layout.ts';
-
-/** The providers whose integrations have settings of their own. */
-const WITH_OPTIONS = PROVIDERS.filter((provider) => (PROVIDER_DEFINITIONS[provider].options?.length ?? 0) > 0);
 
 const SECRET_MADE = { value: 'made', label: 'Made here', fields: [] } as const;
 
@@ -36,7 +33,7 @@ export const integrationLayouts = {
       replay_guard: { none: 'As the provider needs it', help: null },
     },
     shownIf: {
-      options: { field: 'provider', is: WITH_OPTIONS },
+      options: { field: 'provider', is: PROVIDERS_WITH_OPTIONS },
       delivery_id_source: { field: 'provider', is: ['custom_hmac'] },
     },
   }),

@@ -1,4 +1,4 @@
-import { nounOf } from '../../../domain/counted.ts';
+import { nounOf } from '../../http/counted.ts';
 
 /** The kinds of guardrail rules, in the order of their marks in styles. */
 const RULE_KINDS = ['size', 'event_filter', 'json_path', 'pattern', 'injection', 'rate', 'loop'] as const;
