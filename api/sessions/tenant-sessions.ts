@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { withNames } from '../../commands/sessions/session-names.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { tenantSessionPage } from '../../projections/sessions/session.queries.ts';
@@ -22,7 +23,8 @@ const Filters = {
   status: z.enum(Session.SESSION_STATUSES).optional().meta({ description: 'Only sessions with this status' }),
   user_id: Id25.optional().meta({ description: 'Only sessions for this user' }),
   for_me: Flag.optional().meta({
-    description: 'Whether only sessions are listed that wait for an answer or a decision, and to whose agents the caller may assign work',
+    description:
+      'Whether only sessions are listed that wait for an answer or a decision, and to whose agents the caller may assign work. Not with `status`',
     examples: ['true'],
   }),
   ...TimeRange,
@@ -59,6 +61,12 @@ export const tenantSessionOperations = {
     projection: sessions.name,
     otherProjections: [agents.name],
     run: async (ctx, { tenant_id, limit, cursor, sort, for_me = false, ...filter }) => {
+      if (for_me && filter.status !== undefined)
+        throw invalid(
+          '/query/for_me',
+          'cannot be combined with status: sessions for the caller have the status waiting',
+          'not_with_filters',
+        );
       const agent_ids = for_me ? await answerable(ctx) : await readable(ctx);
       const selected = { ...filter, ...(for_me && { status: 'waiting' }), tenant_id, agent_ids };
       const page = await tenantSessionPage(ctx.reads, selected, windowOf({ limit, cursor, sort }));

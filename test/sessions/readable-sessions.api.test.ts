@@ -63,6 +63,16 @@ test('sessions for me are those that wait, of agents to which the caller may ass
   assert.equal(await idsFor(member.key, 'for_me=true'), [atDesk.id]);
 });
 
+test('sessions for me cannot be filtered by a status, not even by the one that they have', async () => {
+  for (const status of ['running', 'waiting', 'completed']) {
+    const answer = await p.send('GET', `${p.tenant}/sessions?for_me=true&status=${status}`);
+    assert.is(answer.status, 422, `${status}: ${answer.text}`);
+    const [error] = (answer.body as { errors: { pointer: string; code: string }[] }).errors;
+    assert.equal([error!.pointer, error!.code], ['/query/for_me', 'not_with_filters']);
+  }
+  assert.equal(await idsFor(p.key, 'for_me=false&status=waiting'), await idsFor(p.key, 'for_me=true'));
+});
+
 test('the page of sessions shows a member the list of the API, with tokens and cost, and filters by name', async () => {
   const { text } = await p.open(`${p.base}/sessions`, await p.signIn(member.key));
   assert.equal(
