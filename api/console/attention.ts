@@ -40,10 +40,10 @@ const SENTENCES: Readonly<Record<Kind, (one: Attention) => Child>> = {
 const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
 /** Returns the filters of the deliveries that an item is about. */
-const filtersOf = ({ kind, code, subject, agent_id }: Attention): Record<string, string> => {
+const filtersOf = ({ kind, code, problem, subject, agent_id }: Attention): Record<string, string> => {
   const source: Record<string, string> = subject.type === 'integration' ? { integration_id: subject.id } : agent_id ? { agent_id } : {};
   const ended = { ...source, ...(code === null ? {} : { reason: code }), from: dayAgo() };
-  if (kind === 'deliveries_dead') return { outcome: 'dead', ...ended };
+  if (kind === 'deliveries_dead') return { outcome: 'dead', ...ended, problem: problem ?? 'none' };
   if (kind === 'deliveries_blocked') return { outcome: 'blocked', ...ended };
   return kind === 'deliveries_held' ? { status: 'held', ...source } : source;
 };
@@ -105,8 +105,8 @@ const STEPS: Readonly<Record<Kind, (visit: Visit, one: Attention) => Child>> = {
 };
 
 /** Identifies an item on a page, so that a list that is drawn again keeps its place. */
-const keyOf = ({ kind, subject, code, example_id }: Attention): string =>
-  [kind, subject.id, code, kind === 'approval_open' ? example_id : null].filter((part) => part !== null).join(' ');
+const keyOf = ({ kind, subject, code, problem, example_id }: Attention): string =>
+  [kind, subject.id, code, problem, kind === 'approval_open' ? example_id : null].filter((part) => part !== null).join(' ');
 
 /** Renders a table of what needs attention. A row leads to the cause, and has a button for the next step. */
 export const attentionTable = (visit: Visit, found: readonly Attention[]): Child =>

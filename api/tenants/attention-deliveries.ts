@@ -29,7 +29,7 @@ export type Found = Omit<Attention, 'subject'> & {
   readonly subject: Omit<Attention['subject'], 'name'> & { readonly name?: string };
 };
 
-export const NO_DETAILS = { agent_id: null, reason: null, code: null, until: null, example_id: null } as const;
+export const NO_DETAILS = { agent_id: null, reason: null, code: null, problem: null, until: null, example_id: null } as const;
 
 /** Something that needs attention at an agent. */
 export const atAgent = (
@@ -52,9 +52,9 @@ const deadDeliveries = async (ctx: Ctx, agent_ids: Readable): Promise<Found[]> =
     ctx,
     groups.map(({ example_id }) => example_id),
   );
-  return groups.map(({ agent_id, reason: code, count, since, example_id }) =>
+  return groups.map(({ agent_id, reason: code, problem, count, since, example_id }) =>
     atAgent(agent_id!, {
-      ...{ kind: 'deliveries_dead', severity: 'error', count, since, code, example_id },
+      ...{ kind: 'deliveries_dead', severity: 'error', count, since, code, problem, example_id },
       reason: words(example_id) ?? code?.replaceAll('_', ' ') ?? null,
     }),
   );

@@ -89,6 +89,13 @@ export const Attention = z
       .string()
       .nullable()
       .meta({ description: 'Of deliveries: the `reason` by which they can be listed; otherwise null', examples: ['max_deliveries'] }),
+    problem: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Of deliveries that were given up: the `problem` by which they can be listed; null without a report, and otherwise',
+        examples: ['3f9a1c0e77d2b845'],
+      }),
     until: Timestamp.nullable().meta({
       description: 'When it ends by itself; null if it does not, or if this is not known',
       examples: [null],
@@ -116,7 +123,7 @@ export const Overview = z
       })
       .meta({ description: 'The figures of the last 24 hours' }),
     attention: z.array(Attention).meta({ description: `What needs attention, the most severe first; at most ${MAX_ATTENTION}` }),
-    attention_count: z.int().meta({ description: 'How many things need attention, also those that are left out', examples: [1] }),
+    attention_count: z.int().meta({ description: 'How many things need attention, at least: also those that are left out, but at most 20 of most kinds', examples: [1] }),
     is_started: z.boolean().meta({ description: 'Whether a runner has acknowledged one of the newest 1,000 deliveries', examples: [true] }),
   })
   .meta({ id: 'Overview' });

@@ -18,10 +18,11 @@ const NEWEST = sql<string>`(array_agg(delivery.id order by delivery.received_at 
 
 const deadGroups = defineQuery((db, args: OfAgents & { readonly from: string }) =>
   selectDeliveries(db, { ...args, outcome: 'dead' })
-    .groupBy(['delivery.agent_id', 'delivery.reason'])
+    .groupBy(['delivery.agent_id', 'delivery.reason', 'delivery.problem'])
     .select(({ fn, cast }) => [
       'delivery.agent_id',
       'delivery.reason',
+      'delivery.problem',
       cast<number>(fn.countAll(), 'integer').as('count'),
       fn.min('delivery.received_at').as('since'),
       NEWEST.as('example_id'),
@@ -31,7 +32,7 @@ const deadGroups = defineQuery((db, args: OfAgents & { readonly from: string }) 
     .limit(({ lit }) => lit(MAX_GROUPS)),
 );
 
-/** Groups the deliveries that were received since `from` and given up, by agent and reason. */
+/** Groups the deliveries that were received since `from` and given up, by agent, reason and reported problem. */
 export const givenUpSince = (reads: QueryReads, args: OfAgents & { readonly from: string }) => reads.rows(deadGroups, args);
 
 type BlockedArgs = OfAgents & { readonly from: string; readonly before: string; readonly at_least: number };

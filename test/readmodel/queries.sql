@@ -3971,6 +3971,7 @@ limit
 select
   "delivery"."agent_id",
   "delivery"."reason",
+  "delivery"."problem",
   cast(count(*) as integer) as "count",
   min("delivery"."received_at") as "since",
   (
@@ -3989,7 +3990,8 @@ where
   and "delivery"."received_at" >= $3
 group by
   "delivery"."agent_id",
-  "delivery"."reason"
+  "delivery"."reason",
+  "delivery"."problem"
 order by
   "count" desc,
   "example_id"
@@ -4000,6 +4002,7 @@ limit
 select
   "delivery"."agent_id",
   "delivery"."reason",
+  "delivery"."problem",
   cast(count(*) as integer) as "count",
   min("delivery"."received_at") as "since",
   (
@@ -4019,7 +4022,8 @@ where
   and "delivery"."received_at" >= $4
 group by
   "delivery"."agent_id",
-  "delivery"."reason"
+  "delivery"."reason",
+  "delivery"."problem"
 order by
   "count" desc,
   "example_id"

@@ -57,6 +57,34 @@ test('the many keys of one agent do not hide the key of another', async () => {
   assert.equal([keys.get(restarting)!.length, keys.get(steady)], [200, ['U-steady']]);
 });
 
+test('deliveries that were given up for different reasons are different items, each with the filter of its own deliveries', async () => {
+  const agent = await newAgent('Refunder');
+  const runner = (await call('POST', `agents/${agent}/runner-keys`, { name: 'Runner' })).key as string;
+  const hook = await connect(agent, 'Payments');
+  const reasons = ['The dispute API answered 502', 'The dispute API answered 502', 'The card has expired', null];
+  const ids: string[] = [];
+  for (const reason of reasons) {
+    const id = await deliver(hook);
+    ids.push(id);
+    if (reason === null) continue;
+    const code = reason.includes('card') ? 'EXPIRED' : 'HTTP_502';
+    await call('POST', `deliveries/${id}/attempts`, { attempt: 1, outcome: 'failed', code, reason, seconds: 1 }, runner);
+  }
+  await p.recordPending();
+  await settle(agent, ids, 'max_deliveries');
+  const items = only(await read(), 'deliveries_dead').filter(({ agent_id }) => agent_id === agent);
+  const shown = items.map(({ count, reason }) => [count, reason]).toSorted();
+  assert.equal(shown, [
+    [1, 'The card has expired'],
+    [1, 'max deliveries'],
+    [2, 'The dispute API answered 502'],
+  ]);
+  for (const { problem, count } of items) {
+    const listed = await call('GET', `deliveries?agent_id=${agent}&outcome=dead&problem=${problem ?? 'none'}`);
+    assert.is((listed as unknown as unknown[]).length, count);
+  }
+});
+
 afterLastTest(() => p.close());
 
 test.run();
