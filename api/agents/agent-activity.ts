@@ -119,7 +119,8 @@ export const AgentActivity = z
   })
   .meta({ id: 'AgentActivity' });
 
-const MAX_IDS = 200;
+/** How many ids of agents one query can have. */
+export const MAX_IDS = 200;
 
 /** A list of ids of agents, as a query has it. */
 export const AgentIds = z

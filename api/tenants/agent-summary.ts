@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { loadFavorites } from '../../commands/agents/favorite-agent.ts';
 import { idOf } from '../../domain/id.ts';
-import { agentCounts } from '../../projections/agents/agent.queries.ts';
+import { agentCounts, agentPage } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
+import { MAX_IDS } from '../agents/agent-activity.ts';
 import { agentVisibility } from '../agents/readable-agents.ts';
 import { operation } from '../http/operation.ts';
 import { ATTENTION_PROJECTIONS, agentsInNeed, REUSED_SECONDS, type Runners } from './attention.ts';
@@ -12,8 +13,10 @@ const count = (description: string, example: number) => z.int().meta({ descripti
 export const AgentSummary = z
   .object({
     all: count('How many agents are not deleted', 12),
-    attention: count('How many of them have an error or a warning in the overview of the tenant', 1),
-    attention_ids: z.array(idOf('agent')).meta({ description: 'The ids of these agents', examples: [['czdoc9is0j8ht9lgmxg9edn58']] }),
+    attention: count('How many of them have an error or a warning in the overview of the tenant, at least', 1),
+    attention_ids: z
+      .array(idOf('agent'))
+      .meta({ description: `The ids of these agents, of the newest ${MAX_IDS} at most`, examples: [['czdoc9is0j8ht9lgmxg9edn58']] }),
     active: count('How many of them are active', 11),
     paused: count('How many of them are not active', 1),
     favorites: count('How many of them are favorites of the caller', 2),
@@ -38,9 +41,16 @@ export const agentSummaryOperationOf = (runners: Runners) => ({
       const [marked, inNeed] = await Promise.all([loadFavorites(ctx), agentsInNeed(ctx, runners)]);
       const ofTenant = Object.keys(marked).filter((id) => marked[id] === ctx.tenant);
       const counts = (ids?: readonly string[]) => agentCounts(ctx.reads, ctx.tenant, { visibility, ids });
-      const [all, favorites, attention] = await Promise.all([counts(), counts(ofTenant), counts(inNeed)]);
+      const newest = { sort: { column: 'created_at', descending: true }, limit: MAX_IDS };
+      const [all, favorites, attention, page] = await Promise.all([
+        counts(),
+        counts(ofTenant),
+        counts(inNeed),
+        agentPage(ctx.reads, ctx.tenant, { visibility, ids: inNeed }, newest),
+      ]);
+      const attention_ids = (JSON.parse(page.body) as { id: string }[]).map(({ id }) => id);
       return {
-        doc: JSON.stringify(AgentSummary.parse({ ...all, favorites: favorites.all, attention: attention.all, attention_ids: inNeed })),
+        doc: JSON.stringify(AgentSummary.parse({ ...all, favorites: favorites.all, attention: attention.all, attention_ids })),
         revision: null,
       };
     },
