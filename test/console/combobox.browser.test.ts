@@ -75,6 +75,45 @@ browserTest('with the keyboard, typed words narrow the choices; Enter chooses, E
   });
 });
 
+browserTest('in a form, a typed text is chosen if it means one agent; otherwise it stays and must be changed', async () => {
+  const { agents, browser, p } = given!;
+  const { page, faults } = await openPage(browser, p.cookie);
+  await page.goto(`/console/run/connectWebhookIntegration?tenant_id=${p.tenant_id}`);
+  const field = page.locator('[role="combobox"]');
+  const state = () =>
+    page.evaluate(`(({ value, validationMessage }) => [document.querySelector('select[name="/agent_id"]').value, value, validationMessage])(
+      document.querySelector('[role="combobox"]'))`);
+  const refused = 'Choose one of the list';
+  for (const [typed, expected] of [
+    ['er', ['', 'er', refused]],
+    ['nothing', ['', 'nothing', refused]],
+    ['  updat ', [agents['Dependency Updater'], '', '']],
+    ['pull request reviewer', [agents['Pull Request Reviewer'], '', '']],
+    ['', [agents['Pull Request Reviewer'], '', '']],
+  ] as const) {
+    await field.fill(typed);
+    await page.keyboard.press('Tab');
+    assert.equal(await state(), expected, typed);
+  }
+  await page.click('label:has([name="/provider"][value="github"])');
+  await page.fill('[name="/label"]', 'Storefront');
+  await field.fill('e');
+  await page.click('main form button.primary:visible');
+  assert.is(await page.evaluate(`document.activeElement.validationMessage`), refused);
+  assert.equal(faults.found, []);
+  await page.context().close();
+});
+
+browserTest('a text that is typed in a filter is chosen if the focus goes on in the filters', async () => {
+  const { agents } = given!;
+  await onList(async (page) => {
+    await page.fill(AGENT, 'refund');
+    await page.keyboard.press('Shift+Tab');
+    await page.waitForURL(/agent_id=c/);
+    assert.is(chosenIn(page), agents['Refund Assistant']);
+  });
+});
+
 browserTest('if nothing matches, the list names what was searched', async () => {
   await onList(async (page) => {
     await page.fill(AGENT, 'nothing <b>');
@@ -116,6 +155,11 @@ browserTest('with more agents than a select may have, the combobox searches them
     await page.waitForURL(/agent_id=c/);
     assert.match(String(chosenIn(page)), /^c\w{24}$/);
     await page.waitForSelector('button[aria-label="Remove Worker 197"]');
+    await page.click('button[aria-label="Remove Worker 197"]');
+    await page.waitForURL((url) => !url.searchParams.get('agent_id'));
+    await page.fill(AGENT, 'worker 196');
+    await page.keyboard.press('Shift+Tab');
+    await page.waitForSelector('button[aria-label="Remove Worker 196"]');
     await page.fill(AGENT, 'no such');
     await page.waitForSelector('text=No agent matches “no such”.');
   });

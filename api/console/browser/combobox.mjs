@@ -1,6 +1,8 @@
 /** The time in milliseconds between the last key press and the search. */
 const DELAY_MS = 150;
 const MAX_SHOWN = 50;
+/** The time in milliseconds that the search for a text may take after the focus has left it. */
+const TIMEOUT_MS = 10_000;
 
 /**
  * A choice of a list. `kind` is a detail that follows the label.
@@ -127,13 +129,12 @@ class ComboBox extends HTMLElement {
     this.#input.addEventListener('input', () => this.#search());
     this.#input.addEventListener('click', () => this.#search());
     this.#input.addEventListener('keydown', (event) => this.#press(event));
-    this.#input.addEventListener('blur', () => {
-      this.#input.value = '';
-      this.#close();
-    });
+    this.#input.addEventListener('blur', (event) => this.#leave(event));
     // A click on an option must not take the focus from the input.
     this.#box.addEventListener('pointerdown', (event) => event.preventDefault());
     field.form?.addEventListener('reset', () => setTimeout(() => this.#showChips()));
+    // A choice elsewhere in the form can hide this field.
+    field.form?.addEventListener('change', () => this.#refuseText());
     addEventListener('pageshow', () => this.#showChips());
   }
 
@@ -156,12 +157,25 @@ class ComboBox extends HTMLElement {
     this.#chips.replaceChildren(
       ...chosen.map((one) => {
         const remove = element('button', { type: 'button', 'aria-label': `Remove ${one.label}` }, '×');
-        remove.addEventListener('click', () => this.#set(one, false));
+        remove.addEventListener('click', () => {
+          this.#set(one, false);
+          this.#input.focus();
+        });
         return element('li', {}, element('span', {}, one.label), remove);
       }),
     );
     this.#input.required = this.#isRequired && chosen.length === 0;
+    this.#refuseText();
     this.toggleAttribute('data-chosen', chosen.length > 0);
+  }
+
+  /**
+   * Makes the browser refuse to send the form while a typed text is not chosen, because the form would not contain it. A
+   * browser cannot show the reason at a hidden field, so a text there is ignored.
+   */
+  #refuseText() {
+    const isPending = this.#input.value.trim() !== '' && this.#input.checkVisibility();
+    this.#input.setCustomValidity(isPending ? 'Choose one of the list' : '');
   }
 
   #set(/** @type {Value} */ { value, label }, /** @type {boolean} */ isChosen) {
@@ -173,13 +187,28 @@ class ComboBox extends HTMLElement {
     this.#showChips();
     for (const name of ['input', 'change']) field.dispatchEvent(new Event(name, { bubbles: true }));
     if ('submit' in this.dataset) field.form?.requestSubmit();
-    else this.#input.focus();
   }
 
   #choose(/** @type {Value} */ choice) {
     this.#input.value = '';
     this.#close();
     this.#set(choice, true);
+  }
+
+  /**
+   * Chooses what was typed if it can only mean one choice; otherwise, the text stays. A choice that sends the form must not
+   * compete with a link that was clicked. So it is made only if the focus goes on within the form.
+   */
+  async #leave(/** @type {FocusEvent} */ { relatedTarget }) {
+    const text = this.#input.value.trim();
+    this.#close();
+    // The focus also leaves if another window gets it. The input is then still the active element.
+    if (text === '' || document.activeElement === this.#input) return;
+    if ('submit' in this.dataset && !this.#field.form?.contains(/** @type {Node | null} */ (relatedTarget))) return;
+    const found = await this.#find(text, AbortSignal.timeout(TIMEOUT_MS)).catch(() => []);
+    const same = found.filter(({ label }) => label.toLowerCase() === text.toLowerCase());
+    const [only, ...others] = same.length > 0 ? same : found;
+    if (only && others.length === 0 && text === this.#input.value.trim() && document.activeElement !== this.#input) this.#choose(only);
   }
 
   #close() {
@@ -199,27 +228,41 @@ class ComboBox extends HTMLElement {
     this.#status.textContent = shown.length > 0 ? '' : text;
   }
 
+  /** @returns {Value[]} the choices that contain a text, of those that the page has */
+  #matching(/** @type {string} */ text) {
+    return this.#others(this.#choices()).filter(({ label, kind }) => containsWords(`${label} ${kind}`, text));
+  }
+
+  /** @returns {Value[]} without what is chosen */
+  #others(/** @type {Value[]} */ all) {
+    const taken = new Set(this.#chosen().map(({ value }) => value)).add('');
+    return all.filter(({ value }) => !taken.has(value));
+  }
+
+  /** @returns {Promise<Value[]>} the choices that contain a text, of the page or of the source */
+  async #find(/** @type {string} */ text, /** @type {AbortSignal} */ signal) {
+    const { source } = this.dataset;
+    if (!source) return this.#matching(text);
+    const response = await fetch(`${source}&q=${encodeURIComponent(text)}`, { signal });
+    /** @type {{ id: string, label: string, detail: string | null }[]} */
+    const items = await response.json();
+    return this.#others(items.map(({ id, label, detail }) => ({ value: id, label, kind: detail ?? '' })));
+  }
+
   #search() {
     clearTimeout(this.#timer);
     this.#running.abort();
+    this.#refuseText();
     const { what = 'choice', source } = this.dataset;
     const text = this.#input.value.trim();
     const nothing = text === '' ? `There is no other ${what}.` : `No ${what} matches “${text}”.`;
-    const taken = new Set(this.#chosen().map(({ value }) => value)).add('');
-    const others = (/** @type {Value[]} */ all) => all.filter(({ value }) => !taken.has(value));
-    if (!source)
-      return this.#show(
-        others(this.#choices()).filter(({ label, kind }) => containsWords(`${label} ${kind}`, text)),
-        nothing,
-      );
+    if (!source) return this.#show(this.#matching(text), nothing);
     this.#running = new AbortController();
     const { signal } = this.#running;
     this.#timer = setTimeout(async () => {
       try {
-        const response = await fetch(`${source}&q=${encodeURIComponent(text)}`, { signal });
-        /** @type {{ id: string, label: string, detail: string | null }[]} */
-        const items = await response.json();
-        this.#show(others(items.map(({ id, label, detail }) => ({ value: id, label, kind: detail ?? '' }))), nothing);
+        const found = await this.#find(text, signal);
+        if (!signal.aborted) this.#show(found, nothing);
       } catch {
         if (!signal.aborted) this.#show([], 'The search failed. Try again.');
       }
