@@ -64,7 +64,7 @@ const lineOf = (problem: Problem): Line => {
     ...{ id: fingerprint, why: whyOf(problem), state: outcome, count, share, last: ago(last_at), filters: filtersOf(problem) },
     more: outcome === 'dead' && problem.problem !== null && example_failure?.code ? `code ${example_failure.code}` : null,
     trend: problem.trend,
-    where: (outcome === 'dead' ? agent_name : integration_label) ?? 'not an integration',
+    where: outcome === 'dead' ? (agent_name ?? 'an agent') : (integration_label ?? 'not an integration'),
   };
 };
 
