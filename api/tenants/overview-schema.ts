@@ -123,12 +123,10 @@ export const Overview = z
       })
       .meta({ description: 'The figures of the last 24 hours' }),
     attention: z.array(Attention).meta({ description: `What needs attention, the most severe first; at most ${MAX_ATTENTION}` }),
-    attention_count: z
-      .int()
-      .meta({
-        description: 'How many things need attention, at least: also those that are left out, but at most 20 of most kinds',
-        examples: [1],
-      }),
+    attention_count: z.int().meta({
+      description: 'How many things need attention, at least: also those that are left out, but at most 20 of most kinds',
+      examples: [1],
+    }),
     is_started: z.boolean().meta({ description: 'Whether a runner has acknowledged one of the newest 1,000 deliveries', examples: [true] }),
   })
   .meta({ id: 'Overview' });
