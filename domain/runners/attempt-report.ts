@@ -15,7 +15,7 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
  * first message of the delivery. `outcome` is absent if it is `failed`, so that many reports take little space. `sealed`
  * are the texts, encrypted. If they are those of an earlier attempt of the same message, `same_as` is the number of that
  * attempt instead. `problem` is the same for equal codes and reasons, apart from numbers and ids in these; absent in old
- * events, and with `same_as`.
+ * events, and with `same_as` if it is that of the other attempt.
  */
 export type AttemptReport = {
   delivery_id: string;

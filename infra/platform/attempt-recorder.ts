@@ -30,6 +30,9 @@ type AgentStream = {
   writing: Promise<void> | null;
 };
 
+/** An attempt that was recorded with texts, and its problem. */
+type WithTexts = { readonly attempt: number; readonly problem: string };
+
 /**
  * `attempts` are the recorded attempts. `texts` has, for each text of a message, the attempt with which it was recorded.
  */
@@ -38,7 +41,7 @@ type Recorder = {
   readonly now: () => number;
   readonly agents: LruMap<string, AgentStream>;
   readonly attempts: LruMap<string, true>;
-  readonly texts: LruMap<string, number>;
+  readonly texts: LruMap<string, WithTexts>;
 };
 
 const keyOf = (tenant: string, report: AttemptReport): string => `${tenant}/${attemptKey(report)}`;
@@ -62,16 +65,18 @@ const readOthers = async ({ log, attempts }: Recorder, stream: AgentStream): Pro
  */
 const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: readonly Pending[]): Promise<AttemptReport[]> => {
   const found = new Map<string, AttemptReport>();
-  const known = new Map<string, number>();
+  const known = new Map<string, WithTexts>();
   for (const pending of batch) {
-    const { report, text } = pending;
+    const { report, text, problem } = pending;
     const key = keyOf(tenant, report);
     if (attempts.peek(key) || found.has(key)) continue;
     const earlier = known.get(text) ?? texts.peek(text);
     // The state forgets old attempts, but the texts of this one may still be stored.
-    const same_as = earlier === report.attempt ? undefined : earlier;
-    found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal(), problem: pending.problem } : { ...report, same_as });
-    if (same_as === undefined) known.set(text, report.attempt);
+    const same = earlier?.attempt === report.attempt ? undefined : earlier;
+    // The codes of attempts with the same texts can differ, and so can their problems.
+    const ofOther = same && { same_as: same.attempt, ...(same.problem !== problem && { problem }) };
+    found.set(key, { ...report, ...(ofOther ?? { sealed: await pending.seal(), problem }) });
+    if (!same) known.set(text, { attempt: report.attempt, problem });
   }
   return [...found.values()];
 };
@@ -88,7 +93,8 @@ const append = async (recorder: Recorder, stream: AgentStream, batch: readonly P
   stream.revision = revision;
   for (const report of reports) attempts.set(keyOf(tenant, report), true);
   const withTexts = new Set(reports.filter(({ sealed }) => sealed !== undefined).map(attemptKey));
-  for (const { report, text } of batch) if (withTexts.has(attemptKey(report))) texts.set(text, report.attempt);
+  for (const { report, text, problem } of batch)
+    if (withTexts.has(attemptKey(report))) texts.set(text, { attempt: report.attempt, problem });
   return position;
 };
 

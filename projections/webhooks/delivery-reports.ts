@@ -126,7 +126,8 @@ export const lastReportFields = ({ reports, causation }: ReportedRow): StoredLas
   const [last] = reports.toSorted((one, other) => placeOf(other) - placeOf(one) || other.attempt - one.attempt);
   if (!last) return { last_report: null, last_texts: null, problem: null };
   const { attempt, outcome, code, at } = last;
-  const problem = baseOf(last, reports)?.problem ?? null;
+  // A report that refers to the texts of another one has a problem only if it differs.
+  const problem = last.problem ?? baseOf(last, reports)?.problem ?? null;
   return { last_report: { attempt, outcome, code, at }, last_texts: textsOf(last, reports), problem };
 };
 

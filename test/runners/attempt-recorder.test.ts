@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AttemptReportEvent } from '../../domain/runners/attempt-report.ts';
 import { createAttemptRecorder } from '../../infra/platform/attempt-recorder.ts';
+import { lastReportFields, storedReport } from '../../projections/webhooks/delivery-reports.ts';
 import { agentOf, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
@@ -27,6 +28,35 @@ test('a repeated report of an attempt that is forgotten is recorded with its tex
   assert.equal([first.sealed, second.sealed, second.same_as], ['sealed for 1', undefined, 1]);
   const { sealed, same_as } = reports.at(-1)!;
   assert.equal([reports.length, sealed, same_as], [MANY + 2, 'sealed for 1', undefined]);
+});
+
+test('a report has the problem of its own code, also if its texts are those of an earlier attempt', async () => {
+  const log = memoryLog();
+  const record = createAttemptRecorder({ log, now: Date.now });
+  const codes = ['1', '1', '2', '2'];
+  for (const [index, code] of codes.entries())
+    await record(TENANT, {
+      agent_id: agentOf(0),
+      report: { delivery_id: deliveryOf(0), attempt: index + 1, code, seconds: 1 },
+      texts: { reason: 'no', stderr_tail: null },
+      problem: `problem of ${code}`,
+      seal: async () => 'sealed',
+    });
+  const reports = log.events.flatMap((event) => (event.data as AttemptReportEvent['data']).reports);
+  assert.equal(
+    reports.map(({ same_as, problem }) => [same_as, problem]),
+    [
+      [undefined, 'problem of 1'],
+      [1, undefined],
+      [1, 'problem of 2'],
+      [1, 'problem of 2'],
+    ],
+  );
+  const causation = [{ event_id: 'first' }];
+  const stored = reports.map((report) => storedReport(report, { tenant: TENANT, at: '2026-01-01T00:00:00.000Z', revision: 0 }));
+  assert.is(lastReportFields({ reports: stored, causation }).problem, 'problem of 2');
+  const old = stored.map((report) => (report.same_as === null ? report : { ...report, problem: null }));
+  assert.is(lastReportFields({ reports: old, causation }).problem, 'problem of 1', 'an older report has only that of its texts');
 });
 
 test.run();
