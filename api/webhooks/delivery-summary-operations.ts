@@ -15,6 +15,8 @@ import { assertOneState, TenantFilter } from './delivery-list.ts';
 import type { DeliveryStates } from './delivery-states.ts';
 
 const MAX_BUCKETS = 120;
+/** The period of the problems if its start is absent, in milliseconds. */
+const DEFAULT_PERIOD_MS = 30 * 86_400_000;
 const NO_TREND: readonly number[] = Array.from({ length: 24 }, () => 0);
 
 type BucketPeriod = { readonly from?: string | undefined; readonly to?: string | undefined; readonly fit: boolean };
@@ -71,7 +73,7 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
     path: '/tenant/:tenant_id/deliveries/problems',
     summary: 'Group rejected, blocked and dead deliveries',
     details:
-      'Dead ones by agent, and by why their last attempt failed, as the runner has reported it; blocked ones by integration and rule; rejected ones by integration and reason. At most 200 groups, the latest first.',
+      'Dead ones by agent, and by why their last attempt failed, as the runner has reported it; blocked ones by integration and rule; rejected ones by integration and reason. Without `from`, those of the 30 days before `to`. At most 200 groups, the latest first.',
     permit: 'tenant:integrations:read',
     query: z.strictObject({
       ...TimeRange,
@@ -80,7 +82,8 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
     reply: z.array(DeliveryProblem),
     projection: deliveries.name,
     noETag: true,
-    run: async (ctx, { tenant_id, from, to, trend }) => {
+    run: async (ctx, { tenant_id, to, trend, ...asked }) => {
+      const from = asked.from ?? new Date(Math.max(Date.parse(to ?? ctx.at()) - DEFAULT_PERIOD_MS, YEAR_1)).toISOString();
       const [groups, { outcomes }, trends] = await Promise.all([
         deliveryProblems(ctx.reads, { tenant_id, from, to }),
         deliverySummary(ctx.reads, { tenant_id, from, to }, {}),

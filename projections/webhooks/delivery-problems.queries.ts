@@ -32,6 +32,9 @@ const keyedIn = (db: Kysely<Database>, args: ProblemArgs) =>
     ])
     .as('keyed');
 
+/** The id of the delivery that was received last. Postgres keeps one text for each group: 20 digits of the time, and the id. */
+const NEWEST = sql<string>`substr(max(to_char(keyed.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || keyed.id), 21)`;
+
 const KEYS = ['keyed.outcome', 'keyed.why', 'keyed.rule', 'keyed.problem', 'keyed.where'] as const;
 
 const problems = defineQuery((db, args: ProblemArgs) =>
@@ -46,7 +49,7 @@ const problems = defineQuery((db, args: ProblemArgs) =>
       fn.countAll<string>().as('count'),
       fn.min('keyed.received_at').as('first_at'),
       fn.max('keyed.received_at').as('last_at'),
-      sql<string>`(array_agg(keyed.id order by keyed.received_at desc, keyed.id desc))[1]`.as('example_id'),
+      NEWEST.as('example_id'),
     ])
     .orderBy('last_at', 'desc')
     .orderBy('example_id', 'desc')

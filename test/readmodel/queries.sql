@@ -4979,14 +4979,7 @@ select
   count(*) as "count",
   min("keyed"."received_at") as "first_at",
   max("keyed"."received_at") as "last_at",
-  (
-    array_agg(
-      keyed.id
-      order by
-        keyed.received_at desc,
-        keyed.id desc
-    )
-  ) [1] as "example_id"
+  substr(max(to_char(keyed.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || keyed.id), 21) as "example_id"
 from
   (
     select
@@ -5048,14 +5041,7 @@ select
   count(*) as "count",
   min("keyed"."received_at") as "first_at",
   max("keyed"."received_at") as "last_at",
-  (
-    array_agg(
-      keyed.id
-      order by
-        keyed.received_at desc,
-        keyed.id desc
-    )
-  ) [1] as "example_id"
+  substr(max(to_char(keyed.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || keyed.id), 21) as "example_id"
 from
   (
     select

@@ -139,6 +139,15 @@ test('callers who may read integrations get the rejected and blocked deliveries 
   const example = await read<Json>(`deliveries/${found[0]!.example_id}`);
   assert.equal([example.outcome, example.payload], ['rejected', null]);
   assert.equal(await read('deliveries/problems?to=2021-01-01T00:00:00Z'), []);
+  // Without `from`, the period is the 30 days before `to`.
+  const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+  for (const [query, count] of [
+    [`to=${inDays(29)}`, 2],
+    [`to=${inDays(31)}`, 0],
+    [`to=${inDays(31)}&from=${start}`, 2],
+    ['to=0001-01-01T00:00:00Z', 0],
+  ] as const)
+    assert.is((await read<Json[]>(`deliveries/problems?${query}`)).length, count, query);
   const member = (await addMember(p, 'MEMBER')).key;
   assert.is((await p.send('GET', `${p.tenant}/deliveries/problems`, { key: member })).status, 403);
   assert.equal((await read<Summary>('deliveries/summary', member)).outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
