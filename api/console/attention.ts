@@ -100,8 +100,8 @@ const STEPS: Readonly<Record<Kind, (visit: Visit, one: Attention) => Child>> = {
     formLink(visit, visit.rows.dropPreviousWebhookSecret, { tenant_id: visit.params.tenant_id!, id: subject.id }, 'End it', {
       look: 'small',
     }),
-  api_key_expiring: (visit, { subject }) =>
-    formLink(visit, visit.rows.createApiKey, { tenant_id: visit.params.tenant_id!, name: subject.name }, 'Renew', { look: 'small' }),
+  // A form with the name alone would drop the limits of the key, such as that it only reads.
+  api_key_expiring: (visit) => link(visit, '/api-keys', 'API keys'),
 };
 
 /** Identifies an item on a page, so that a list that is drawn again keeps its place. */

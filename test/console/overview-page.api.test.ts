@@ -85,6 +85,15 @@ test('what needs attention names its cause, leads to it, and has one next step',
   for (const row of rows) assert.ok((row.match(/class="button/g) ?? []).length <= 1, row);
 });
 
+test('an API key that expires is renewed on the page of keys, not with a form that knows its name alone', async () => {
+  const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+  await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Reader', expires_at, read_only: true } });
+  await p.waitForProjections();
+  const row = (await open()).match(/<tr data-kind="attention" data-id="api_key_expiring[\s\S]*?<\/tr>/)?.[0] ?? '';
+  assert.match(row, /href="[^"]+\/api-keys"/);
+  assert.not.match(row, /createApiKey/);
+});
+
 test('no link of the overview leads to a refusal, whoever opens it', async () => {
   const visitors = { OWNER: await p.signIn(p.key) } as Record<string, string>;
   for (const role of ['ADMIN', 'AUDITOR', 'MEMBER'] as const)
@@ -106,6 +115,11 @@ test('the latest changes are those of people, and a page of the past has neither
   const lines = [...main(await open()).matchAll(/<li data-kind="audit"[\s\S]*?<span class="sentence">([\s\S]*?)<\/span>/g)];
   assert.ok(lines.length > 0 && lines.length <= 8);
   const entries = (await p.send('GET', `${p.tenant}/audit-logs?limit=100`)).body as Json[];
+  const sentences = entries
+    .filter(({ actor }) => (actor as Json).kind === 'user')
+    .map(({ sentence }) => (sentence as { text: string }[]).map(({ text }) => text).join(''));
+  const texts = lines.map(([, line]) => line!.replace(/<[^>]+>/g, '').replaceAll('&#39;', "'"));
+  assert.equal(texts, sentences.slice(0, texts.length));
   const byPeople = entries.filter(({ actor }) => (actor as Json).kind === 'user').map(({ id }) => id);
   const shown = [...main(await open()).matchAll(/<li data-kind="audit" data-id="([^"]+)"/g)].map(([, id]) => id);
   assert.equal(shown, byPeople.slice(0, shown.length));

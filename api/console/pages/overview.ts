@@ -4,6 +4,7 @@ import { attentionTable } from '../attention.ts';
 import { agentNames, namesIn } from '../names.ts';
 import { noDeliveries } from '../no-deliveries.ts';
 import { page } from '../page.ts';
+import { sentenceParts } from '../parts/audit-entry.ts';
 import { countText } from '../parts/count-text.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -122,8 +123,12 @@ const changes = (found: readonly AuditEntry[], at: (rest: string) => string) =>
       )
     : ul(
         { class: 'lines' },
-        ...found.map(({ id, summary, created_at, position }) =>
-          li({ 'data-kind': 'audit', 'data-id': id, 'data-position': position }, span({ class: 'sentence' }, summary), ago(created_at)),
+        ...found.map(({ id, sentence, created_at, position }) =>
+          li(
+            { 'data-kind': 'audit', 'data-id': id, 'data-position': position },
+            span({ class: 'sentence' }, ...sentenceParts({ sentence }, undefined)),
+            ago(created_at),
+          ),
         ),
       );
 

@@ -47,7 +47,8 @@ type Shown = {
   readonly runPath?: string;
 };
 
-const sentenceParts = ({ sentence }: AuditEntry, pathTo: PathTo | undefined): readonly Child[] =>
+/** Renders a sentence, with links to what it names where a page is known. */
+export const sentenceParts = ({ sentence }: Pick<AuditEntry, 'sentence'>, pathTo: PathTo | undefined): readonly Child[] =>
   sentence.map(({ text, kind, id }) => {
     if (kind === null) return text;
     const path = id === null ? null : (pathTo?.({ type: kind, id }) ?? null);
