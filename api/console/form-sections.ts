@@ -108,7 +108,8 @@ const isNothing = (value: unknown): boolean => value === undefined || value === 
 const shownText = (field: Field, value: unknown, { choices }: Laying): Child => {
   if (isNothing(value)) return noneOf(field);
   const name = choices[field.name]?.find(([id]) => id === value)?.[1];
-  if (name !== undefined) return name;
+  const word = name ?? field.look.words?.[String(value)] ?? field.look.other;
+  if (word !== undefined) return word;
   if (field.kind === 'text' && field.input === 'time') return zoned(String(value), 'minute');
   return field.kind === 'choice' ? wordsOf(field, [String(value)])[0]![1] : String(value);
 };

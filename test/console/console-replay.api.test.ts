@@ -63,6 +63,37 @@ test('without an outcome, the form says that accepted and given up deliveries ar
   assert.match(one.text, /<select[^>]*name="\/outcome"[^>]*>\s*<option value="" selected[^>]*>Accepted and given up</);
 });
 
+/** The filters that a link to the replay form can set, each with the chip that its summary then shows. */
+const CHIPS: readonly (readonly [filter: string, value: string, chip: string])[] = [
+  ['agent_id', agent, 'Agent Reviewer'],
+  ['integration_id', integration, 'Integration '],
+  ['integration_id', 'c123456789012345678901234', 'Integration The chosen one'],
+  ['provider', 'github', 'Provider GitHub'],
+  ['provider', 'cron', 'Provider Cron jobs'],
+  ['reason', 'max_deliveries', 'Reason All attempts failed'],
+  ['problem', '3f9a3f9a3f9a3f9a', 'Cause of the failure The same cause'],
+  ['problem', 'none', 'Cause of the failure Without a report'],
+  ['matched_secret', 'previous', 'Signed with The previous secret'],
+  ['failed', 'true', 'Failed at a runner Yes'],
+  ['status', 'done', 'Status Acknowledged'],
+  ['status', 'dead', 'Status Given up'],
+];
+
+test('the summary of a replay form has words for each filter, and no id; empty filters say that they select all', async () => {
+  for (const [filter, value, chip] of CHIPS) {
+    const query = new URLSearchParams({ tenant_id: p.tenant_id, [filter]: value });
+    const { text } = await p.open(`/console/run/replayTenantDeliveries?${query}`);
+    const chips = summaryIn(text);
+    assert.ok(
+      chips.some((one) => one.startsWith(chip)),
+      chips.join(),
+    );
+    assert.not.match(chips.join(), /c[a-z0-9]{24}|3f9a|_/, filter);
+  }
+  const { text } = await p.open(`/console/run/replayTenantDeliveries?tenant_id=${p.tenant_id}`);
+  assert.equal(formIn(text, 'replayTenantDeliveries').match(/(?:<option[^>]*>|placeholder=")No (?!limit|reason)[^<"]*/g), null);
+});
+
 test('the form sends what matched when it was opened to the chosen agent, and leads to the page of the job', async () => {
   const list = await p.open(`${p.base}/deliveries?event=push`);
   const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);

@@ -8,6 +8,8 @@ export type FieldLook = {
   readonly help?: string | null;
   /** The word for nothing, such as `No limit`. */
   readonly none?: string;
+  /** What the summary of a form shows in place of an id without a word or a name. */
+  readonly other?: string;
   /** Whether the summary of a form lists the field even if it is empty. */
   readonly isListed?: true;
   readonly placeholder?: string;

@@ -1,4 +1,5 @@
 import { PROVIDERS_WITH_OPTIONS } from '../../webhooks/providers-with-options.ts';
+import { REASONS } from '../parts/reason-words.ts';
 import { formLayout } from './form-layout.ts';
 
 const SECRET_MADE = { value: 'made', label: 'Made here', fields: [] } as const;
@@ -70,10 +71,32 @@ export const integrationLayouts = {
       target_agent_id: { none: 'The agent that got each', help: null },
       per_second: { none: 'No limit', help: null },
       release_reason: { label: 'Reason of the release', none: 'No reason', help: 'The audit log shows it.', rows: 0 },
-      agent_id: { none: 'All agents' },
-      integration_id: { none: 'All integrations' },
+      agent_id: { none: 'All agents', other: 'The chosen one' },
+      integration_id: { none: 'All integrations', other: 'The chosen one' },
+      provider: {
+        none: 'All providers',
+        words: { skill: 'Calls of skills', cron: 'Cron jobs', benchmark: 'Benchmark runs', mail: 'Mail' },
+      },
+      event: { none: 'All events' },
+      provider_delivery_id: { none: 'Any id', help: null },
+      reason: { none: 'All reasons', words: REASONS },
+      rule: { none: 'All rules', help: null },
+      problem: {
+        label: 'Cause of the failure',
+        none: 'All causes',
+        words: { none: 'Without a report' },
+        other: 'The same cause',
+        help: null,
+      },
+      matched_secret: {
+        label: 'Signed with',
+        none: 'Any secret',
+        words: { current: 'The current secret', previous: 'The previous secret' },
+        help: null,
+      },
+      failed: { label: 'Failed at a runner', none: 'Any', help: null },
       outcome: { ...OUTCOME, isListed: true },
-      status: { none: 'All states' },
+      status: { none: 'All states', words: { done: 'Acknowledged', dead: 'Given up' } },
     },
     shownIf: { release_reason: { field: 'outcome', is: ['blocked'] } },
     summary: 'The deliveries',

@@ -1,5 +1,5 @@
 /** The reasons for which deliveries are rejected, blocked or given up, as people read them. */
-const REASONS: Readonly<Record<string, string>> = {
+export const REASONS: Readonly<Record<string, string>> = {
   signature_missing: 'The signature is missing',
   signature_malformed: 'The signature has another form than expected',
   signature_mismatch: 'The signature does not match the secret',
