@@ -12,6 +12,7 @@ import {
   textControl,
   wordsOf,
 } from './form-controls.ts';
+import { helpWithLimits } from './form-values.ts';
 import { labelOf } from './form-words.ts';
 import { markOfKind, rowText } from './forms/row-words.ts';
 import { counted } from './parts/count-text.ts';
@@ -213,13 +214,15 @@ const onlyView = ({ label: text, help, isRequired, look }: Field, only: Field, d
   return div({ class: 'only', 'data-pointer': drawing.at, ...anchorAt(drawing.at) } as never, view, messagesOf(drawing));
 };
 
+const numberView = (field: Field & { kind: 'number' }, drawing: Drawing): Node => boxOf(field, drawing, numberControl(field, drawing));
+
 /** Renders a field of a form with its label, its help text and its errors. */
 export const fieldView = (field: Field, drawing: Drawing): Node => {
   switch (field.kind) {
     case 'text':
       return boxOf(field, drawing, textControl(field, drawing));
     case 'number':
-      return boxOf(field, drawing, numberControl(field, drawing));
+      return numberView({ ...field, help: helpWithLimits(field) }, drawing);
     case 'boolean':
       return booleanView(field, drawing);
     case 'choice':

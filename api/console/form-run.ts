@@ -12,6 +12,7 @@ import { formFor } from './form-layouts.ts';
 import { type DrawnForm, formPage } from './form-page.ts';
 import { readSubject } from './form-read.ts';
 import { resultPath } from './form-target.ts';
+import { errorInUnits } from './form-values.ts';
 import { framed } from './frame.ts';
 import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
@@ -101,7 +102,7 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
   return formPage(
     {
       ...{ ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path },
-      ...{ extra, zone: visit.zone, chosen: run.chosen, ...shown },
+      ...{ extra, zone: visit.zone, chosen: run.chosen, ...shown, errors: (shown.errors ?? []).map(errorInUnits(form)) },
     },
     ...before,
   );

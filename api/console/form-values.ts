@@ -1,5 +1,7 @@
-import type { Field, Unit } from './form.ts';
+import type { Field, Form, Unit } from './form.ts';
 import { instantIn, localTimeOf } from './parts/local-time.ts';
+
+type FieldError = { readonly pointer: string; readonly message: string };
 
 /** The units that a form offers for a number, with their sizes in the unit of the API; the smallest comes first. */
 const UNITS: Readonly<Record<Unit, readonly (readonly [name: string, size: number])[]>> = {
@@ -36,6 +38,54 @@ export const inUnit = (value: number, unit: Unit): { readonly count: number; rea
   const [name, size] = UNITS[unit].findLast(([, one]) => value !== 0 && value % one === 0) ?? UNITS[unit][0]!;
   return { count: value / size, name };
 };
+
+const amountIn = (value: number, unit: Unit): string => {
+  const { count, name } = inUnit(value, unit);
+  return `${count} ${count === 1 ? name.replace(/s$/, '') : name}`;
+};
+
+type NumberField = Field & { readonly kind: 'number' };
+
+const hasUnits = (field: Field | undefined): field is NumberField & { readonly unit: Unit } =>
+  field?.kind === 'number' && unitsOf(field.unit).length > 1;
+
+/** Returns the help of a number. If people choose its unit, the help also has its limits, in units that people read. */
+export const helpWithLimits = (field: NumberField): string | null => {
+  const { help, min, max } = field;
+  if (!hasUnits(field)) return help;
+  const limits = [
+    ...(min !== null && min > 0 ? [`at least ${amountIn(min, field.unit)}`] : []),
+    ...(max !== null && max < Number.MAX_SAFE_INTEGER ? [`at most ${amountIn(max, field.unit)}`] : []),
+  ].join(' and ');
+  if (limits === '') return help;
+  const sentence = `${limits.slice(0, 1).toUpperCase()}${limits.slice(1)}`;
+  return help === null ? sentence : `${help.replace(/\.$/, '')}. ${sentence}.`;
+};
+
+const fieldIn = (field: Field | undefined, [name, ...rest]: readonly string[]): Field | undefined => {
+  if (name === undefined || field === undefined) return field;
+  if (field.kind === 'rows') return fieldIn(field.item, rest);
+  return field.kind === 'group'
+    ? fieldIn(
+        field.fields.find((one) => one.name === name),
+        rest,
+      )
+    : undefined;
+};
+
+/** Writes the limits in a message of the API in units that people read, if the unit of the field can be chosen. */
+export const errorInUnits =
+  ({ body }: Pick<Form, 'body'>) =>
+  (error: FieldError): FieldError => {
+    const field = body === null ? undefined : fieldIn(body, error.pointer.split('/').slice(1));
+    if (!hasUnits(field)) return error;
+    const { unit } = field;
+    const message = error.message.replace(
+      /^must be between (\d+) and (\d+)$/,
+      (_, min, max) => `must be between ${amountIn(Number(min), unit)} and ${amountIn(Number(max), unit)}`,
+    );
+    return { ...error, message };
+  };
 
 /** Returns the name of the form field that has the unit of a number. */
 export const unitField = (at: string): string => `_unit${at}`;

@@ -69,6 +69,15 @@ test('if a field of a form is invalid, its message is shown beside it, and all i
   assert.is((await submit('createAgent', corrected)).status, 303);
 });
 
+test('a limit of a duration that is passed is reported in units that people read, above the form and at its field', async () => {
+  const integration = await createIntegration(p, agent, 'Rotated');
+  const typed = { '/overlap_seconds': '8', '_unit/overlap_seconds': 'days' };
+  const answer = await submit('rotateWebhookSecret', await fill('rotateWebhookSecret', `${ofTenant}&id=${integration}`, typed));
+  assert.is(answer.status, 422);
+  assert.is(answer.text.match(/must be between 0 seconds and 7 days/g)?.length, 2);
+  assert.not.match(answer.text, /604800/);
+});
+
 test('if the API refuses a form without naming a field, the error is shown above the form, and all input is kept', async () => {
   const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Again', '/slug': 'reviewer' }));
   assert.is(answer.status, 409);

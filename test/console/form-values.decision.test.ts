@@ -1,14 +1,16 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationsOf } from '../../api/areas.ts';
+import { formOf, topFields } from '../../api/console/form.ts';
 import { bodyOf, type Submitted } from '../../api/console/form-body.ts';
 import { errorMap } from '../../api/console/form-errors.ts';
 import { fittingOption, formFor, oneOfsIn } from '../../api/console/form-layouts.ts';
 import { formFields } from '../../api/console/form-sections.ts';
-import { amountText, instantOf, inUnit, localText, slugOf } from '../../api/console/form-values.ts';
+import { amountText, errorInUnits, helpWithLimits, instantOf, inUnit, localText, slugOf, unitsOf } from '../../api/console/form-values.ts';
 import { labelOf, sentenceForPeople, valueWords } from '../../api/console/form-words.ts';
 import { kindOfOption, rowText } from '../../api/console/forms/row-words.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
+import { isRead } from '../../api/http/operation.ts';
 
 const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);
 const form = (operation: string) => formFor(operation, operations[operation]!);
@@ -29,6 +31,27 @@ test('a number with a unit is sent in the unit of the API, and shown in the larg
     ['2 hours', '90 seconds', '0 seconds'],
   );
   assert.match(html('rotateWebhookSecret', {}), /name="\/overlap_seconds"[^>]*value="1"[\s\S]*<option value="days" selected/);
+});
+
+test('the limits of a number with a unit are shown, and reported by the API, in units that people read', () => {
+  let limited = 0;
+  for (const row of Object.values(operations).filter((one) => !isRead(one) && one.body !== undefined))
+    for (const field of topFields(formOf(row))) {
+      if (field.kind !== 'number' || unitsOf(field.unit).length < 2 || field.max === null || field.max >= Number.MAX_SAFE_INTEGER) continue;
+      limited += 1;
+      const { count, name } = inUnit(field.max, field.unit!);
+      const text = `${count} ${count === 1 ? name.slice(0, -1) : name}`;
+      assert.ok(helpWithLimits(field)?.toLowerCase().includes(`at most ${text}`), `${field.name} ${text}`);
+      const message = `must be between ${field.min ?? 0} and ${field.max}`;
+      assert.ok(errorInUnits(formOf(row))({ pointer: field.pointer, message }).message.endsWith(` and ${text}`), field.name);
+    }
+  assert.ok(limited >= 3, String(limited));
+  const rotate = errorInUnits(form('rotateWebhookSecret'));
+  const { message } = rotate({ pointer: '/overlap_seconds', message: 'must be between 0 and 604800' });
+  assert.is(message, 'must be between 0 seconds and 7 days');
+  assert.match(html('rotateWebhookSecret', {}), /are accepted\. At most 7 days\./);
+  const other = { pointer: '/per_second', message: 'must be between 1 and 1000' };
+  assert.equal(errorInUnits(form('replayTenantDeliveries'))(other), other, 'a number without a unit');
 });
 
 test('a default is written in its field, and is not sent if it stays', () => {
