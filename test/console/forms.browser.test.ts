@@ -115,6 +115,21 @@ browserTest('the summary of a form follows what is chosen in its further setting
   }),
 );
 
+browserTest('a time with milliseconds is shown as a whole in its field', () =>
+  onForm(1440, async (page) => {
+    await page.goto(`${formUrls().replay}&to=2026-11-21T10:00:00.123Z`);
+    await page.click('summary:has-text("More settings")');
+    const [own, needed] = (await page.evaluate(`(() => {
+      const field = document.querySelector('[name="/to"]');
+      const widthOf = () => field.getBoundingClientRect().width;
+      const own = widthOf();
+      field.style.cssText = 'max-width: none; width: max-content; flex: none';
+      return [own, widthOf()];
+    })()`)) as [number, number];
+    assert.ok(own >= needed, `${own} of ${needed} pixels`);
+  }),
+);
+
 browserTest('settings of a custom sender are shown for a custom sender only', () =>
   onForm(1440, async (page, goTo) => {
     await goTo('provider');
