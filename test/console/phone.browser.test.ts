@@ -76,6 +76,19 @@ browserTest('on a phone, a deleted agent can be restored', () =>
   }),
 );
 
+browserTest('on a page of the past, the time is below the names of the page at every width', () =>
+  onPhone(async (page) => {
+    for (const width of [375, 1280])
+      for (const path of ['', '/agents', '/deliveries', '/deliveries/problems']) {
+        await page.setViewportSize({ width, height: 812 });
+        await page.goto(`${given!.p.base}${path}?as_of=back`);
+        const isBelow = `document.querySelector('.top .time').getBoundingClientRect().top >=
+          document.querySelector('.top .breadcrumb').getBoundingClientRect().bottom`;
+        assert.ok(await page.evaluate(isBelow), `${width} px ${path}`);
+      }
+  }),
+);
+
 browserTest('on a phone, long previews of payloads are shown whole, and cover nothing beside them', () =>
   onPhone(async (page) => {
     const { p, seeded } = given!;
