@@ -58,14 +58,16 @@ const readMember = async (ctx: Ctx, { user_id }: { user_id: string }) => {
   const decidedBy = decidingEvents(ctx);
   const event = async (entry: Entry) => (entry?.by ? decidedBy(entry.by) : null);
   const found = await loadGiven(ctx, tenant.state.members, user_id);
-  const access = found.slice(0, MAX_AGENTS).map(async ({ agent, role, grant }) => ({
-    ...effectiveAccess(tenant.state, user_id, agent),
-    ...{ agent_name: agent.name, role_given: await event(role), grant_given: await event(grant) },
-  }));
-  const state = {
-    ...(await memberView(ctx, tenant.state, user_id)),
-    ...{ role_given: await decidedBy(member.by), access: await Promise.all(access), access_count: found.length },
+  const accessOf = async ({ agent, role, grant }: (typeof found)[number]) => {
+    const [role_given, grant_given] = await Promise.all([event(role), event(grant)]);
+    return { ...effectiveAccess(tenant.state, user_id, agent), agent_name: agent.name, role_given, grant_given };
   };
+  const [view, role_given, access] = await Promise.all([
+    memberView(ctx, tenant.state, user_id),
+    decidedBy(member.by),
+    Promise.all(found.slice(0, MAX_AGENTS).map(accessOf)),
+  ]);
+  const state = { ...view, role_given, access, access_count: found.length };
   return { ...tenant, revision: -1, state };
 };
 
