@@ -5,6 +5,7 @@ import { type AuditFilter, auditCount, auditPage, hiddenCount } from '../../proj
 import { audit } from '../../projections/audit/audit-log.ts';
 import { actionWords } from '../../projections/audit/audit-sentence.ts';
 import { readCursorKey } from '../../projections/cursor.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Flag, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
 import { AuditListEntry, listEntries } from './audit-entries.ts';
@@ -74,6 +75,7 @@ export const auditOperations = {
     details: 'It says what happened, and who did it.',
     permit: 'tenant:audit:read',
     query: listQuery(ListFilters),
+    otherProjections: ({ about }) => (about === undefined ? [] : [deliveries.name]),
     run: async (ctx, { tenant_id, limit, cursor, sort, collapse = false, ...asked }) => {
       const filter = await withSubject(ctx, asked);
       const window = windowOf({ limit, cursor, sort });

@@ -41,6 +41,13 @@ const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(['Agent', 'Skill', 'Model', 'Tool', 'Tenant'].map((noun) => [`read${noun}History`, ['audit']])),
   // So do these, with who gave a role.
   ...Object.fromEntries(['readEffectivePermissions', 'readMember'].map((name) => [name, ['audit']])),
+  // The names of what a delivery is about are added if the read models have them already.
+  ...Object.fromEntries(
+    ['listTenantDeliveries', 'listDeliveries', 'listDeliveryProblems', 'getDelivery'].map((name) => [
+      name,
+      ['agents', 'integrations', 'cron_jobs', 'skills'],
+    ]),
+  ),
   // The runtime comes from the event log. A runner must get it while the read models are down.
   getAgentRuntime: ['memory'],
 };
