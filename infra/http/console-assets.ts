@@ -35,6 +35,8 @@ const STYLES = [
  * that their names do not collide.
  */
 const COMMON_MODULES: readonly string[] = ['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs'];
+/** A module that only `live.mjs` imports. It is served within that, because each further file delays the first visit of a page. */
+const PACE = 'refresh-pace.mjs';
 const DIGEST_CHARACTERS = 16;
 
 const packageFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(`${name}/package.json`)), file));
@@ -73,6 +75,8 @@ const joined = (first: string, modules: readonly string[]): string => {
   const imports = new Set(modules.flatMap((text) => text.match(IMPORT) ?? []));
   return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '').replaceAll(/^export /gm, '')}}`)].join('\n');
 };
+
+const IMPORT_OF_PACE = new RegExp(`^import .* from '\\./${PACE}';\n`, 'm');
 
 /** Matches block comments. They are not served: they are a fifth of the compressed size of the modules. */
 const COMMENT = /\/\*[\s\S]*?\*\//g;
@@ -117,7 +121,10 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
         COMMON_MODULES.map((file) => own.get(file)!),
       ),
     ],
-    ...[...own].flatMap(([file, text]) => (COMMON_MODULES.includes(file) ? [] : [[file, 'text/javascript', text] as const])),
+    ...[...own].flatMap(([file, text]) => {
+      if (COMMON_MODULES.includes(file) || file === PACE) return [];
+      return [[file, 'text/javascript', text.replace(IMPORT_OF_PACE, () => own.get(PACE)!.replaceAll(/^export /gm, ''))] as const];
+    }),
   ];
 };
 
