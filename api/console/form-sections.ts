@@ -110,7 +110,8 @@ const shownText = (field: Field, value: unknown, { choices }: Laying): Child => 
   const name = choices[field.name]?.find(([id]) => id === value)?.[1];
   const word = name ?? field.look.words?.[String(value)] ?? field.look.other;
   if (word !== undefined) return word;
-  if (field.kind === 'text' && field.input === 'time') return zoned(String(value), 'minute');
+  // A time that was refused is shown as it was typed.
+  if (field.kind === 'text' && field.input === 'time' && !Number.isNaN(Date.parse(String(value)))) return zoned(String(value), 'minute');
   return field.kind === 'choice' ? wordsOf(field, [String(value)])[0]![1] : String(value);
 };
 

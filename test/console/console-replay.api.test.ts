@@ -238,4 +238,13 @@ test('a held delivery says on its page and in the list why it waits, and can be 
   assert.match(released.text, new RegExp(`Was held<span class="quiet"> ${why}<[\\s\\S]*Released by [^<]*: It is urgent<`));
 });
 
+test('a form whose period is no time shows what was typed, with its error', async () => {
+  const url = `/console/run/replayTenantDeliveries?tenant_id=${p.tenant_id}&to=soon`;
+  const shown = await p.open(url);
+  assert.is(shown.status, 200, shown.text);
+  const sent = await submit('replayTenantDeliveries', new URLSearchParams({ ':tenant_id': p.tenant_id, '/to': 'soon' }));
+  assert.is(sent.status, 422, sent.text);
+  assert.match(sent.text, /value="soon"/);
+});
+
 test.run();

@@ -75,7 +75,7 @@ const pathParametersOf = async (
  * Removes the parts of a response that differ for each request: the request id, the time of the request and the billing
  * period.
  */
-const withoutRequestFields = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}/g, '');
+const withoutRequestFields = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}|^\{"at":"[^"]*"/g, '');
 
 const parameterNames = (path: string): string => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).join(' ');
 

@@ -54,6 +54,9 @@ const order = (a: Item[string], b: Item[string]): number => {
   return typeof a === 'string' ? compareText(a, b as string) : Number(a) - Number(b);
 };
 
+/** The orders by numbers that the items do not have. The tests of the activity of agents prove these. */
+const COMPUTED = ['activity', 'queue', 'deliveries', 'failed', 'cost'].map((order) => `/tenant/{tenant_id}/agents ${order}`);
+
 const isSorted = (items: readonly Item[], sort: string): boolean => {
   const field = sort.replace('-', '');
   const sign = sort === field ? 1 : -1;
@@ -110,7 +113,10 @@ test('every list can be sorted, and read in pages, by the fields that the OpenAP
         next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
       }
       assert.is(found.length, all.length, `${path} ${sort}`);
-      assert.ok(isSorted(found, sort), `${path} ${sort}: ${found.map((item) => item[sort.replace('-', '')])}`);
+      assert.ok(
+        COMPUTED.includes(`${template} ${sort.replace('-', '')}`) || isSorted(found, sort),
+        `${path} ${sort}: ${found.map((item) => item[sort.replace('-', '')])}`,
+      );
     }
     assert.is((await p.send('GET', `${path}?sort=colour`)).status, 422, path);
   }
