@@ -88,7 +88,8 @@ share.test('whatever a form changes, the audit log has one sentence about it, wh
   for (const { name, url } of sorted) {
     const recorded = (await submitForm(name, url)).filter(({ type }) => !HIDDEN.test(type));
     await p.waitForProjections();
-    const logs = recorded.length > 0 ? await Promise.all([`${p.base}/audit?by=all&runs=open`, '/console/platform/audit-logs'].map(sentencesOn)) : [];
+    const logs =
+      recorded.length > 0 ? await Promise.all([`${p.base}/audit?by=all&runs=open`, '/console/platform/audit-logs'].map(sentencesOn)) : [];
     for (const { type, event_id, actor, meta } of recorded) {
       // The owner of a new tenant sees its first entries in the audit log of that tenant.
       const isElsewhere = name === 'createTenant' && ![p.tenant_id, PLATFORM].includes(meta.tenant);
