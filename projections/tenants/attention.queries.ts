@@ -1,10 +1,9 @@
-import { sql } from 'kysely';
 import type { z } from 'zod';
 import { defineQuery } from '../query.ts';
 import { byKey, type Reads } from '../read-model.ts';
 import { deliveries, table as deliveryTable } from '../webhooks/delivery.ts';
 import type { Stopped } from '../webhooks/delivery-fields.ts';
-import { selectDeliveries } from '../webhooks/delivery-selection.ts';
+import { newestId, selectDeliveries } from '../webhooks/delivery-selection.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 
@@ -13,8 +12,6 @@ const MAX_GROUPS = 20;
 
 /** What is read of a tenant. With `agent_ids`, only what belongs to these agents. */
 type OfAgents = { readonly tenant_id: string; readonly agent_ids: readonly string[] | undefined };
-
-const NEWEST = sql<string>`(array_agg(delivery.id order by delivery.received_at desc, delivery.id desc))[1]`;
 
 const deadGroups = defineQuery((db, args: OfAgents & { readonly from: string }) =>
   selectDeliveries(db, { ...args, outcome: 'dead' })
@@ -25,7 +22,7 @@ const deadGroups = defineQuery((db, args: OfAgents & { readonly from: string }) 
       'delivery.problem',
       cast<number>(fn.countAll(), 'integer').as('count'),
       fn.min('delivery.received_at').as('since'),
-      NEWEST.as('example_id'),
+      newestId('delivery').as('example_id'),
     ])
     .orderBy('count', 'desc')
     .orderBy('example_id')
@@ -49,7 +46,7 @@ const blockedGroups = defineQuery((db, { before, at_least, ...args }: BlockedArg
           cast<number>(fn.countAll().filterWhere('delivery.received_at', '>=', before), 'integer').as('count'),
           cast<number>(fn.countAll().filterWhere('delivery.received_at', '<', before), 'integer').as('earlier'),
           fn.min('delivery.received_at').filterWhere('delivery.received_at', '>=', before).as('since'),
-          NEWEST.as('example_id'),
+          newestId('delivery').as('example_id'),
         ])
         .as('blocked'),
     )
@@ -89,7 +86,7 @@ const failingGroups = defineQuery((db, { at_least, ...args }: OfAgents & { reado
       'delivery.message_agent_id as agent_id',
       cast<number>(fn.countAll(), 'integer').as('count'),
       fn.min('delivery.failed_at').as('since'),
-      NEWEST.as('example_id'),
+      newestId('delivery').as('example_id'),
     ])
     .orderBy('count', 'desc')
     .orderBy('example_id')
@@ -211,6 +208,7 @@ const silent = defineQuery((db, { tenant_id, after, before }: SilentArgs) =>
         selectFrom('deliveries.deliveries as delivery')
           .whereRef('delivery.tenant_id', '=', 'integration.tenant_id')
           .whereRef('delivery.integration_id', '=', 'integration.id')
+          .where('delivery.outcome', '<>', 'rejected')
           .orderBy('delivery.received_at', 'desc')
           .orderBy('delivery.id', 'desc')
           .select('delivery.received_at')
@@ -228,7 +226,7 @@ const silent = defineQuery((db, { tenant_id, after, before }: SilentArgs) =>
 
 /**
  * Returns the integrations whose last delivery was received from `after` to `before`, and that had at least
- * USUAL_DELIVERIES in the week up to it.
+ * USUAL_DELIVERIES in the week up to it. Calls that were rejected do not count.
  */
 export const silentIntegrations = (reads: QueryReads, args: SilentArgs) => reads.rows(silent, args);
 

@@ -4,7 +4,7 @@ import { problemFingerprint } from '../../domain/webhooks/problem-fingerprint.ts
 import type { Database } from '../database.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
-import { selectDeliveries } from './delivery-selection.ts';
+import { newestId, selectDeliveries } from './delivery-selection.ts';
 import type { DeliveryProblem } from './delivery-summary.ts';
 
 const MAX_PROBLEMS = 200;
@@ -32,9 +32,6 @@ const keyedIn = (db: Kysely<Database>, args: ProblemArgs) =>
     ])
     .as('keyed');
 
-/** The id of the delivery that was received last. Postgres keeps one text for each group: 20 digits of the time, and the id. */
-const NEWEST = sql<string>`substr(max(to_char(keyed.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || keyed.id), 21)`;
-
 const KEYS = ['keyed.outcome', 'keyed.why', 'keyed.rule', 'keyed.problem', 'keyed.where'] as const;
 
 const problems = defineQuery((db, args: ProblemArgs) =>
@@ -49,7 +46,7 @@ const problems = defineQuery((db, args: ProblemArgs) =>
       fn.countAll<string>().as('count'),
       fn.min('keyed.received_at').as('first_at'),
       fn.max('keyed.received_at').as('last_at'),
-      NEWEST.as('example_id'),
+      newestId('keyed').as('example_id'),
     ])
     .orderBy('last_at', 'desc')
     .orderBy('example_id', 'desc')

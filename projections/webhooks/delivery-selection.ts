@@ -3,6 +3,16 @@ import type { Database } from '../database.ts';
 import type { MATCHED_SECRETS, OUTCOMES } from './delivery.ts';
 import type { AgentQueues, DeliveryState, DeliveryStatus } from './delivery-states.ts';
 
+/** A text that sorts like the time of receipt, in 20 digits, followed by the id. Of a group, Postgres keeps only one. */
+const timedId = (alias: string) =>
+  sql`to_char(${sql.ref(`${alias}.received_at`)} at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || ${sql.ref(`${alias}.id`)}`;
+
+/** The id of the delivery of a group that was received first. */
+export const oldestId = (alias: string) => sql<string>`substr(min(${timedId(alias)}), 21)`;
+
+/** The id of the delivery of a group that was received last. */
+export const newestId = (alias: string) => sql<string>`substr(max(${timedId(alias)}), 21)`;
+
 export type DeliveryFilter = {
   readonly integration_id?: string | undefined;
   readonly agent_id?: string | undefined;
@@ -39,7 +49,7 @@ export type SelectedDeliveries = DeliveryFilter & {
 /** The arguments of a query for the deliveries that a filter selects. */
 export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'state' | 'failed' | 'queues'> & {
   readonly failed?: true | undefined;
-  /** If set, only deliveries are selected of which no runner has reported why they failed. */
+  /** If set, selects only deliveries without a report in which a runner says why an attempt failed. */
   readonly unreported?: true | undefined;
   readonly stored_status?: string | undefined;
   /**

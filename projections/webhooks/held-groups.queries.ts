@@ -1,11 +1,10 @@
-import { sql } from 'kysely';
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import { Held } from './delivery-fields.ts';
-import { type SelectionArgs, selectDeliveries } from './delivery-selection.ts';
+import { oldestId, type SelectionArgs, selectDeliveries } from './delivery-selection.ts';
 import type { AgentQueues } from './delivery-states.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
@@ -33,9 +32,6 @@ export type HeldArgs = {
 
 const MAX_GROUPS = 200;
 
-/** The id of the delivery that was received first. Postgres keeps one text for each group: 20 digits of the time, and the id. */
-const OLDEST = sql<string>`substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21)`;
-
 const ruleGroups = defineQuery((db, args: HeldArgs) =>
   selectDeliveries(db, args)
     .where('delivery.held_at', 'is not', null)
@@ -48,7 +44,7 @@ const ruleGroups = defineQuery((db, args: HeldArgs) =>
       fn.countAll<string>().as('count'),
       fn.min('delivery.held_until').as('until'),
       fn.min('delivery.received_at').as('since'),
-      OLDEST.as('example_id'),
+      oldestId('delivery').as('example_id'),
     ])
     .orderBy('since')
     .orderBy('example_id')
@@ -70,7 +66,7 @@ const budgetGroups = defineQuery((db, args: SelectionArgs) =>
       'delivery.message_agent_id',
       fn.countAll<string>().as('count'),
       fn.min('delivery.received_at').as('since'),
-      OLDEST.as('example_id'),
+      oldestId('delivery').as('example_id'),
     ])
     .orderBy('since')
     .orderBy('example_id')

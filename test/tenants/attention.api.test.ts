@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
@@ -9,7 +10,7 @@ import { NOW, only, startOverview } from '../fixtures/overview-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 import { replayerOf } from '../fixtures/without-releases.ts';
 
-const { p, at, call, newAgent, connect, deliver, settle, read } = await startOverview();
+const { p, at, call, newAgent, connect, send, deliver, settle, read } = await startOverview();
 at(0);
 
 /** Sends the deliveries of an integration again, to another agent. */
@@ -83,6 +84,21 @@ test('deliveries that were given up for different reasons are different items, e
     const listed = await call('GET', `deliveries?agent_id=${agent}&outcome=dead&problem=${problem ?? 'none'}`);
     assert.is((listed as unknown as unknown[]).length, count);
   }
+});
+
+test('calls with a wrong signature do not make an integration count as one that has fallen silent', async () => {
+  const hook = await connect(await newAgent('Rarely used'), 'Rarely used');
+  at(2 * 86_400_000 + 60_000);
+  for (let n = 0; n < 20; n++) await send(hook, 'push', 'sha256=forged');
+  await deliver(hook);
+  at(0);
+  const isStored = async () => {
+    await p.waitForProjections();
+    return (await p.send('GET', `${p.tenant}/deliveries?outcome=rejected&limit=200`)).body as unknown[];
+  };
+  for (let waited = 0; waited < 100 && (await isStored()).length < 20; waited++) await sleep(50);
+  assert.ok((await isStored()).length >= 20, 'the rejected calls are in the list');
+  assert.not.ok(only(await read(), 'integration_silent').some(({ subject }) => subject.id === hook));
 });
 
 afterLastTest(() => p.close());
