@@ -82,7 +82,7 @@ export const filterBar = (visit: Place, bar: FilterBar): Child => {
   return form(
     { method: 'get', action: visit.path, class: 'filter-bar filter-fields', 'aria-label': 'Filters' },
     ...hidden({ ...kept, ...setByLinks, ...period }),
-    ...fields.map((field) => filterField(field, valueIn(field.name))),
+    ...fields.map((field) => filterField(field, valueIn(field.name), true)),
     periodPicker(visit, range),
     more.length === 0
       ? null

@@ -13,11 +13,11 @@ import type { Attention } from './overview-schema.ts';
 const DAY_MS = 86_400_000;
 /** The days before the last one, from which the usual number of blocked deliveries per day is computed. */
 const USUAL_DAYS = 7;
-/** So many deliveries must be blocked in a day, and so many times as many as usual, to need attention. */
+/** For `deliveries_blocked`: the minimum number in a day, and the factor by which it must exceed the usual number per day. */
 const [MIN_BLOCKED, UNUSUAL_TIMES] = [10, 3];
-/** So many deliveries of an agent must fail and be tried again to need attention. */
+/** The minimum number of an agent's deliveries that have failed and will be tried again for `runner_failing`. */
 const MIN_FAILING = 3;
-/** So long a delivery must wait, in milliseconds, before a missing runner needs attention: a runner may be restarting. */
+/** The minimum time in milliseconds that a delivery has waited for `runner_missing`. In less time, a runner may be restarting. */
 const MIN_WAIT_MS = 60_000;
 /** The maximum number of agents for which the broker is asked: those with the longest queues. */
 const MAX_QUEUES = 20;

@@ -19,8 +19,8 @@ const seedsInUse = ({ annalsData, natsAccountSeed, natsRunnerAccountSeed }: Acco
 };
 
 /**
- * Makes the server read the account of the runners: it ignores updates of an account of which no user has connected
- * since it started, and then admits users whom an earlier update has revoked.
+ * Connects as a user of the runners' account, so that the server loads the account. The server ignores updates of an
+ * account that it has not loaded, and would then admit users whom an earlier update has revoked.
  */
 const loadAccount = async (url: string, seeds: ServerSeeds): Promise<void> => {
   const authenticator = accountAuthenticator(seeds.runners);

@@ -28,7 +28,7 @@ let sent = 0;
 let settled = 0;
 type Made = { readonly id: string; readonly name: string };
 /**
- * Creates an agent that has got deliveries so many hours ago. The first `dead` of them were given up, the next `done`
+ * Creates an agent with deliveries, each received `hours` hours ago. The first `dead` of them were given up, the next `done`
  * acknowledged.
  */
 const create = async (name: string, hours: readonly number[] = [], { dead = 0, done = 0 } = {}): Promise<Made> => {

@@ -66,7 +66,7 @@ browserTest('each navigation entry has its own keys, and they open its page', as
 
 browserTest('`/` focuses the first filter of a list, also if the filters are closed', async () => {
   const fields = {
-    ...{ '/agents': '[name="q"]', '/sessions': '[name="agent_id"]', '/audit': '[name="action"]', '/events': '[name="stream"]' },
+    ...{ '/agents': '[name="q"]', '/sessions': '#filter-agent_id', '/audit': '#filter-action', '/events': '[name="stream"]' },
     '/deliveries': '#filter-event',
   };
   for (const [path, field] of Object.entries(fields))

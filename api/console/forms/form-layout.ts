@@ -36,13 +36,13 @@ export type Option<Key extends string> = {
   readonly fields: readonly (Key | readonly Key[])[];
   /** Those of its fields that may stay empty. */
   readonly optional?: readonly Key[];
-  /** The fields that this way sets. A text that begins with `:` stands for a path parameter of the form. */
+  /** The fields that this way sets. A value that begins with `:` is the name of a path parameter, whose value is taken. */
   readonly sets?: Partial<Readonly<Record<Key, unknown>>>;
 };
 
 export type OneOf<Key extends string> = { readonly name: string; readonly legend: string; readonly options: readonly Option<Key>[] };
 
-/** Fields in one list stand beside each other. */
+/** The fields of an inner array are shown in one row. */
 export type Item<Key extends string> = Key | readonly Key[] | OneOf<Key>;
 
 export type Section<Key extends string> = {

@@ -7,12 +7,12 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { choice, memberName, type Names } from '../parts/access-parts.ts';
 import { badge } from '../parts/badge.ts';
-import { type Choice, choiceFilters } from '../parts/choice-filters.ts';
+import type { Choice } from '../parts/combobox.ts';
 import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
-import { valuesIn } from '../parts/filter-form.ts';
+import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
@@ -34,13 +34,15 @@ const NAMES = ['agent_id', 'user_id', 'status', 'for_me', 'from', 'to'];
 const START = 'start';
 const MAX_PEOPLE = 200;
 
+const isForMe = ({ query }: Visit): boolean => query.get('for_me') === 'true';
+
 const tabs = (visit: Visit): Child => {
   const { me, query } = visit;
   const own = me?.user?.id ?? null;
   const linkTo = (changes: Readonly<Record<string, string | null>>) =>
     withQuery(visit, { user_id: null, for_me: null, status: null, cursor: null, [START]: null, ...changes });
   const isOwn = own !== null && query.get('user_id') === own;
-  const current = query.get('for_me') ? 'waiting' : isOwn ? 'yours' : 'all';
+  const current = isForMe(visit) ? 'waiting' : isOwn ? 'yours' : 'all';
   return filterTabs('Whose sessions', current, [
     ...(own === null ? [] : [{ value: 'yours', label: 'Yours', href: linkTo({ user_id: own }) }]),
     { value: 'all', label: 'All', href: linkTo({}) },
@@ -70,7 +72,7 @@ const sessionTable = (found: readonly Session[], visit: Visit) =>
   );
 
 const nothing = (visit: Visit) => {
-  if (visit.query.get('for_me'))
+  if (isForMe(visit))
     return emptyState(
       { icon: 'check', title: 'Nothing waits for you', why: 'No agent waits for an answer or a decision that you may give.' },
       a({ class: 'button', href: visit.path }, 'All sessions'),
@@ -124,7 +126,8 @@ const readAssignable = async (visit: Visit, agents: Promise<Answer<NameMap>>): P
   return found.find((one) => mayAct(visit, mayOf(one))) ?? null;
 };
 
-const choicesOf = (names: Iterable<readonly [string, string]>): readonly Choice[] => [...names];
+const choicesOf = (names: Iterable<readonly [string, string]>): readonly Choice[] =>
+  Array.from(names, ([value, name]) => ({ value, name }));
 
 /** The page with the sessions that a visitor may read, newest first. */
 export const sessionListPage = page({
@@ -151,29 +154,21 @@ export const sessionListPage = page({
     const names = namesIn(agents);
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
     const values = valuesIn(visit.query, NAMES);
+    const fields: readonly FilterField[] = [
+      { name: 'agent_id', label: 'Agent', choices: choicesOf(names) },
+      { name: 'user_id', label: 'Person', choices: choicesOf(people) },
+      // Sessions for the visitor have one state, by which the API refuses to filter them.
+      ...(isForMe(visit) ? [] : [{ name: 'status', label: 'State', options: STATUSES }]),
+      { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+      { name: 'to', label: 'Until', placeholder: '2 hours ago' },
+    ];
     // With more agents than are checked, the choice of one says whether the visitor may.
     const mayStart = assignable !== null || (names.size > MAX_CHECKED && mayStartAny(visit));
     const start = a({ class: 'button primary', href: withQuery(visit, { [START]: '' }) }, icon('play'), span(null, 'Start a session'));
     return [
       heading('Sessions', 'What agents worked on, message by message, and what it cost.', mayStart ? start : null),
       mayStart && visit.query.has(START) ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false) : null,
-      div(
-        { class: 'toolbar' },
-        tabs(visit),
-        choiceFilters({
-          path: visit.path,
-          values,
-          kept: valuesIn(visit.query, ['for_me']),
-          fields: [
-            { name: 'agent_id', label: 'Agent', choices: choicesOf(names) },
-            { name: 'user_id', label: 'Person', choices: choicesOf(people) },
-            // Sessions for the visitor have one state, by which the API refuses to filter them.
-            ...(visit.query.get('for_me') ? [] : [{ name: 'status', label: 'State', choices: STATUSES.map((one) => [one, one] as const) }]),
-            { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
-            { name: 'to', label: 'Until', placeholder: '2 hours ago' },
-          ],
-        }),
-      ),
+      div({ class: 'toolbar' }, tabs(visit), filterForm(visit.path, fields, values, valuesIn(visit.query, ['for_me']))),
       sessions.ok ? (sessions.value.length > 0 ? sessionTable(sessions.value, visit) : nothing(visit)) : problemPanel(sessions.problem),
       pager(sessions, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];

@@ -41,9 +41,9 @@ type Shown = {
   readonly isOpen: boolean;
   readonly more: readonly Child[];
   readonly pathTo?: PathTo;
-  /** Whether the day stands above the entries. Otherwise, each says how long ago it was. */
+  /** Whether entries of one day follow a heading with the date. Otherwise, each entry says how long ago it was. */
   readonly hasDay?: boolean;
-  /** The list of the entries that this one stands for. */
+  /** The address of the list of all entries that were joined to this one. */
   readonly runPath?: string;
 };
 

@@ -1,8 +1,8 @@
 import type { auditOperations } from '../../audit/audit-log.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { type Choice, choiceFilters } from './choice-filters.ts';
+import type { Choice } from './combobox.ts';
 import { countText } from './count-text.ts';
-import type { FilterField } from './filter-form.ts';
+import { type FilterField, filterForm } from './filter-form.ts';
 import type { Child } from './tags.ts';
 
 export type AuditFacets = ReplyOf<(typeof auditOperations)['readAuditFacets']>;
@@ -23,30 +23,26 @@ export const AUDIT_FILTER_NAMES = [...AUDIT_FILTERS.map(({ name }) => name), 'us
 
 const actionChoices = ({ actions }: AuditFacets): readonly Choice[] =>
   actions
-    .map(({ action, words, count }): Choice => [action, `${words}, ${countText(count)}`])
-    .toSorted(([, one], [, other]) => one.localeCompare(other));
+    .map(({ action, words, count }): Choice => ({ value: action, name: words, detail: countText(count) }))
+    .toSorted((one, other) => one.name.localeCompare(other.name));
 
 const actorChoices = ({ actors }: AuditFacets): readonly Choice[] =>
-  actors.map(
-    ({ id, kind, name, count }): Choice => [
-      id,
-      `${name ?? (kind === 'system' ? `the platform (${id})` : 'one without a name')}, ${countText(count)}`,
-    ],
-  );
+  actors.map(({ id, kind, name, count }): Choice => {
+    const shown = name ?? (kind === 'system' ? `the platform (${id})` : 'one without a name');
+    return { value: id, name: shown, detail: countText(count) };
+  });
 
 type Values = Readonly<Record<string, string>>;
 type Given = { readonly path: string; readonly values: Values; readonly kept: Values; readonly facets: AuditFacets | null };
 
 /** Renders the filters of a tenant's audit log: actions in words and actors by name, as far as entries have them. */
-export const auditFilters = ({ facets, ...given }: Given): Child => {
+export const auditFilters = ({ path, values, kept, facets }: Given): Child => {
   const known = facets ?? { actions: [], actors: [], counted: 0 };
-  return choiceFilters({
-    ...given,
-    fields: [
-      { name: 'action', label: 'Action', choices: actionChoices(known) },
-      { name: 'actor', label: 'Who', choices: actorChoices(known) },
-      { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
-      { name: 'to', label: 'Until', placeholder: '2 hours ago' },
-    ],
-  });
+  const fields: readonly FilterField[] = [
+    { name: 'action', label: 'Action', choices: actionChoices(known) },
+    { name: 'actor', label: 'Who', choices: actorChoices(known) },
+    { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+    { name: 'to', label: 'Until', placeholder: '2 hours ago' },
+  ];
+  return filterForm(path, fields, values, kept);
 };

@@ -6,7 +6,7 @@ const { input, option, select } = tags;
 /** The number of choices up to which a combobox contains them all. Of more, it searches. */
 export const MAX_CHOICES = 200;
 
-/** A value that can be chosen. `detail` tells choices with the same name apart, such as a state or a count. */
+/** A value that can be chosen. `detail` distinguishes choices with the same name, such as a state or a count. */
 export type Choice = { readonly value: string; readonly name: string; readonly detail?: string | undefined };
 
 type Combobox = {
@@ -32,8 +32,12 @@ type Combobox = {
   readonly attributes?: Readonly<Record<string, unknown>>;
 };
 
+const ANY_ID = /^c[a-z0-9]{24}$/;
+
 const listed = (choices: readonly Choice[], value: string): readonly Choice[] =>
-  value === '' || choices.some((one) => one.value === value) ? choices : [...choices, { value, name: value }];
+  value === '' || choices.some((one) => one.value === value)
+    ? choices
+    : [...choices, { value, name: ANY_ID.test(value) ? 'the chosen one' : value }];
 
 const selectOf = ({ id, name, value, choices, none = 'any', attributes }: Combobox): Node =>
   select(

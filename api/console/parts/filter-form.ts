@@ -23,14 +23,14 @@ export const TIME_FILTERS = ['from', 'to', 'at', 'start', 'end'];
 
 type Values = Readonly<Record<string, string>>;
 
-const comboboxOf = ({ name, label: text, choices = null, source, valueName }: FilterField, value: string) =>
-  combobox({ id: `filter-${name}`, name, what: text.toLowerCase(), value, choices, source, valueName, isSentAtOnce: true });
+const comboboxOf = ({ name, label: text, choices = null, source, valueName }: FilterField, value: string, isSentAtOnce: boolean) =>
+  combobox({ id: `filter-${name}`, name, what: text.toLowerCase(), value, choices, source, valueName, isSentAtOnce });
 
-/** Renders a filter with its label. */
-export const filterField = (field: FilterField, value: string) => {
+/** Renders a filter with its label. With `isSentAtOnce`, choosing a value by its name sends the form. */
+export const filterField = (field: FilterField, value: string, isSentAtOnce = false) => {
   const { name, label: text, placeholder, options } = field;
   const id = `filter-${name}`;
-  if (field.choices !== undefined) return div(null, label({ for: id }, text), comboboxOf(field, value));
+  if (field.choices !== undefined) return div(null, label({ for: id }, text), comboboxOf(field, value, isSentAtOnce));
   const control =
     options === undefined
       ? input({
