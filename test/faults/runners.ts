@@ -18,6 +18,8 @@ export type Runner = {
   readonly commandRuns: () => string[];
   /** Returns the ids of the events that the runner has stored as processed. */
   readonly processedIds: () => string[];
+  /** Returns what the runner has printed since its last start, such as lost connections and failed attempts. */
+  readonly lines: () => string[];
   /**
    * Kills the runner with SIGKILL and starts it again. @returns the milliseconds until the new process waits for
    * deliveries
@@ -60,6 +62,7 @@ export const startRunner = async ({ url, dir, stopOnClose }: RunningPlatform, ag
     effects: () => linesOf(join(home, 'effects')),
     commandRuns: () => linesOf(join(home, 'runs')),
     processedIds: () => linesOf(join(home, '.annals', 'runner', `${agent.id}.ledger`)),
+    lines: () => running.output().split('\n').slice(0, -1),
     kill: async () => {
       const killedAt = Date.now();
       await running.stop('SIGKILL');

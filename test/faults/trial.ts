@@ -98,6 +98,10 @@ const figuresOf = ({ sent, acceptedAt }: Load, seconds: number): Record<string, 
   };
 };
 
+/** What the runners have printed says why they processed an event late. */
+const linesOf = (runners: readonly Runner[]): string[] =>
+  runners.flatMap(({ agent, lines }) => lines().map((line) => `the runner of ${agent.id} printed: ${line}`));
+
 /**
  * Puts a platform under load and kills its processes one after another. Then waits until all work is done and checks
  * the final state.
@@ -119,7 +123,7 @@ export const runTrial = async (platform: KillablePlatform, options: TrialOptions
   const found = check(finalState, { brokerKills: killsOf('nats'), runnerKills: killsOf('runner') });
   const findings = killsOf('store') > 0 ? withoutRepeatedAnswers(found) : found;
   return {
-    findings,
+    findings: found.outOfOrder.length > 0 ? { ...findings, outOfOrder: [...found.outOfOrder, ...linesOf(runners)] } : findings,
     kills,
     figures: {
       ...figuresOf(load, seconds),
