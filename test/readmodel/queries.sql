@@ -3974,14 +3974,10 @@ select
   "delivery"."problem",
   cast(count(*) as integer) as "count",
   min("delivery"."received_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at desc,
-        delivery.id desc
-    )
-  ) [1] as "example_id"
+  substr(
+    max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4005,14 +4001,10 @@ select
   "delivery"."problem",
   cast(count(*) as integer) as "count",
   min("delivery"."received_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at desc,
-        delivery.id desc
-    )
-  ) [1] as "example_id"
+  substr(
+    max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4061,14 +4053,10 @@ from
         where
           "delivery"."received_at" >= $3
       ) as "since",
-      (
-        array_agg(
-          delivery.id
-          order by
-            delivery.received_at desc,
-            delivery.id desc
-        )
-      ) [1] as "example_id"
+      substr(
+        max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+        21
+      ) as "example_id"
     from
       "deliveries"."deliveries" as "delivery"
     where
@@ -4119,14 +4107,10 @@ from
         where
           "delivery"."received_at" >= $3
       ) as "since",
-      (
-        array_agg(
-          delivery.id
-          order by
-            delivery.received_at desc,
-            delivery.id desc
-        )
-      ) [1] as "example_id"
+      substr(
+        max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+        21
+      ) as "example_id"
     from
       "deliveries"."deliveries" as "delivery"
     where
@@ -4172,14 +4156,10 @@ select
   "delivery"."message_agent_id" as "agent_id",
   cast(count(*) as integer) as "count",
   min("delivery"."failed_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at desc,
-        delivery.id desc
-    )
-  ) [1] as "example_id"
+  substr(
+    max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4201,14 +4181,10 @@ select
   "delivery"."message_agent_id" as "agent_id",
   cast(count(*) as integer) as "count",
   min("delivery"."failed_at") as "since",
-  (
-    array_agg(
-      delivery.id
-      order by
-        delivery.received_at desc,
-        delivery.id desc
-    )
-  ) [1] as "example_id"
+  substr(
+    max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4376,6 +4352,7 @@ where
     where
       "delivery"."tenant_id" = "integration"."tenant_id"
       and "delivery"."integration_id" = "integration"."id"
+      and "delivery"."outcome" <> $5
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -4659,7 +4636,10 @@ select
   count(*) as "count",
   min("delivery"."held_until") as "until",
   min("delivery"."received_at") as "since",
-  substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21) as "example_id"
+  substr(
+    min(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4685,7 +4665,10 @@ select
   count(*) as "count",
   min("delivery"."held_until") as "until",
   min("delivery"."received_at") as "since",
-  substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21) as "example_id"
+  substr(
+    min(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4710,7 +4693,10 @@ select
   "delivery"."message_agent_id",
   count(*) as "count",
   min("delivery"."received_at") as "since",
-  substr(min(to_char(delivery.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || delivery.id), 21) as "example_id"
+  substr(
+    min(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
+    21
+  ) as "example_id"
 from
   "deliveries"."deliveries" as "delivery"
 where
@@ -4979,7 +4965,7 @@ select
   count(*) as "count",
   min("keyed"."received_at") as "first_at",
   max("keyed"."received_at") as "last_at",
-  substr(max(to_char(keyed.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || keyed.id), 21) as "example_id"
+  substr(max(to_char("keyed"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "keyed"."id"), 21) as "example_id"
 from
   (
     select
@@ -5041,7 +5027,7 @@ select
   count(*) as "count",
   min("keyed"."received_at") as "first_at",
   max("keyed"."received_at") as "last_at",
-  substr(max(to_char(keyed.received_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || keyed.id), 21) as "example_id"
+  substr(max(to_char("keyed"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "keyed"."id"), 21) as "example_id"
 from
   (
     select
