@@ -48,6 +48,11 @@ export const problemList = (title: string, texts: readonly string[]): Child =>
 
 type Refused = { readonly problem: Problem | null; readonly errors: FieldErrors; readonly form: Form; readonly path: string };
 
+const headOf = (errors: FieldErrors): string => {
+  if (errors.some(({ pointer }) => pointer === '')) return 'The form needs a change';
+  return errors.length === 1 ? 'One field needs a change' : `${errors.length} fields need a change`;
+};
+
 /** Lists the errors above a form, each with a link to its field. */
 export const errorList = ({ problem, errors, form, path }: Refused): Child => {
   if (!problem && errors.length === 0) return null;
@@ -57,10 +62,12 @@ export const errorList = ({ problem, errors, form, path }: Refused): Child => {
     icon('triangle-alert'),
     div(
       null,
-      h2(null, errors.length === 1 ? 'One field needs a change' : `${errors.length} fields need a change`),
+      h2(null, headOf(errors)),
       ul(
         null,
         ...errors.map(({ pointer, message }) => {
+          // What is wrong with the fields together has no field to which a link could lead.
+          if (pointer === '') return li(null, span(null, message));
           const { at, label } = nearest(form, pointer);
           return li(null, a({ href: `#${idOf(at)}` }, label), span(null, ` ${message}`));
         }),
