@@ -20,17 +20,19 @@ const DAY_MS = 24 * HOUR_MS;
 
 type Presence = ReplyOf<Rows['getRunnerPresence']>;
 
+/** Returns the start of the present hour, in which an hourly budget is spent. */
+export const hourStart = (): string => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
+
 const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
 /** Starts the calls of the card with the present state of an agent. A page of the past asks only for the runner. */
 export const askNow = (visit: Visit) => {
   const { ask, rows } = visit;
   const path = agentParams(visit);
-  const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
   const inPresent = <T>(call: () => Promise<T>): Promise<T | null> => (visit.asOf === null ? call() : Promise.resolve(null));
   return {
     presence: ask(rows.getRunnerPresence, path),
-    hours: inPresent(() => ask(rows.readBudgetUsage, { ...path, from: hour })),
+    hours: inPresent(() => ask(rows.readBudgetUsage, { ...path, from: hourStart() })),
     dead: inPresent(() => ask(rows.listTenantDeliveries, { ...path, outcome: 'dead', from: dayAgo(), limit: 1 })),
     ended: inPresent(() => ask(rows.summarizeDeliveries, { ...path, from: dayAgo() })),
   };

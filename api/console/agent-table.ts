@@ -1,6 +1,7 @@
 import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
 import { actionButton } from './action.ts';
+import { hourStart } from './agent-now.ts';
 import { badge } from './parts/badge.ts';
 import { limitBar } from './parts/budget-bar.ts';
 import { countText } from './parts/count-text.ts';
@@ -13,8 +14,6 @@ import { ago } from './parts/time.ts';
 import { tenantPath, type Visit, withQuery } from './visit.ts';
 
 const { a, div, span } = tags;
-
-const HOUR_MS = 3_600_000;
 
 type Agent = ReplyOf<Rows['listAgents']>[number];
 type Activity = ReplyOf<Rows['listAgentActivity']>[number];
@@ -71,8 +70,7 @@ const budgetOf = ({ activity }: AgentNumbers): Child => {
   if (!activity) return unknown();
   const { budget_usd, used_usd } = activity;
   if (budget_usd === null) return span({ class: 'quiet', 'data-budget': 'none' } as never, 'no limit');
-  const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
-  return limitBar({ hour, used_usd, limit_usd: budget_usd });
+  return limitBar({ hour: hourStart(), used_usd, limit_usd: budget_usd });
 };
 
 /** Returns the link that sorts by a column. A second click reverses the order. `first` is the order after one click. */

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { largestAnomaly } from '../../domain/billing/anomaly.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { inOneHour } from '../fixtures/one-hour.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 
 type Hour = {
@@ -39,11 +40,6 @@ const agentWith = async (hourly_limit_usd: number | null) => {
   return { ...agent, reserve, settle };
 };
 
-/** If the current hour ends within 20 seconds, waits for the next hour. Thus all events of a test are in one hour. */
-const inOneHour = async (): Promise<void> => {
-  const left = 3_600_000 - (Date.now() % 3_600_000);
-  if (left < 20_000) await new Promise((resolve) => setTimeout(resolve, left + 10));
-};
 await inOneHour();
 
 test('the use of a budget contains the reserved, settled, remaining and refused amounts of each hour, and the ids of refused reservations', async () => {

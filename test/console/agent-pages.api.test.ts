@@ -49,6 +49,44 @@ test('the tab of sessions lists those of the agent, with links for all who may r
   assert.equal(p.eventsOf('AccessRefused'), []);
 });
 
+test('a paused agent counts the deliveries that were blocked since, and activating it can lead to their release', async () => {
+  const paused = await createAgent(p, 'Paused');
+  const hook = await createIntegration(p, paused, 'annals/paused');
+  const setActive = (is_active: boolean) => p.send('PATCH', `${p.tenant}/agents/${paused}`, { body: { is_active } });
+  const page = `${p.base}/agents/${paused}`;
+  const noted = async (cookie?: string): Promise<string | undefined> => {
+    await p.waitForProjections();
+    return /data-paused="(\d+)"/.exec((await p.open(page, cookie)).text)?.[1];
+  };
+  await setActive(false);
+  await deliver(p, hook, 'push', { of: 'an earlier pause' });
+  await setActive(true);
+  await deliver(p, hook, 'push', { of: 'no pause' });
+  assert.is(await noted(), undefined);
+  await setActive(false);
+  assert.is(await noted(), '0');
+  for (const number of [1, 2, 3]) await deliver(p, hook, 'push', { number });
+  assert.is(await noted(), '3');
+  const { text } = await p.open(page);
+  const list = /href="([^"]+)"[^>]*>3 deliveries</.exec(text)![1]!.replaceAll('&amp;', '&');
+  assert.is((await p.open(list)).text.match(/data-kind="delivery"/g)?.length, 3);
+  // Auditors may not read deliveries, so a count of those that they see would be wrong.
+  assert.match((await p.open(page, auditor)).text, /data-paused(?:>|="")/);
+  assert.not.match((await p.open(page, auditor)).text, /Activate and release/);
+
+  const form = [...text.matchAll(/<form[^>]*data-form="updateAgent"[\s\S]*?<\/form>/g)]
+    .map(([one]) => one)
+    .find((one) => one.includes('release'))!;
+  const fields = Object.fromEntries(
+    [...form.matchAll(/name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!.replaceAll('&amp;', '&')]),
+  );
+  const answer = await p.submit('/console/run/updateAgent', fields);
+  assert.is(answer.status, 303, answer.text);
+  const release = await p.open(answer.headers.get('location')!);
+  assert.match(release.text, /Agent <\/span>Paused[\s\S]+Reason <\/span>The agent was paused[\s\S]+Outcome <\/span>Blocked/);
+  assert.is(await noted(), undefined);
+});
+
 test('the tab of the memory shows what the agent remembers, who wrote it in which session, and how to take it back', async () => {
   const memory = `${p.tenant}/agents/${agent}/memory`;
   const remember = async (body: Record<string, unknown>, key = p.key) =>

@@ -19,6 +19,7 @@ import { queueCounts } from '../parts/queue-text.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
+import { askPaused, pausedNote } from '../paused-agent.ts';
 import type { MayOnAgent } from '../permission.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
@@ -116,8 +117,10 @@ export const agentPage = page({
   asks: (visit) => {
     const { ask, rows } = visit;
     const path = agentParams(visit);
+    const calls = agentCalls(visit);
     return {
-      ...agentCalls(visit),
+      ...calls,
+      ...askPaused(visit, calls.agent),
       tenant: ask(rows.readTenant, { tenant_id: path.tenant_id }),
       models: ask(rows.listAgentModels, path),
       catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
@@ -129,13 +132,16 @@ export const agentPage = page({
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
   trail: agentTrail(null),
-  view: ({ agent, may, tenant, models, catalogue, approvals, held, deliveries, ...now }, visit) =>
+  view: ({ agent, may, history, blocked, tenant, models, catalogue, approvals, held, deliveries, ...now }, visit) =>
     agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
       const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
       const links = externalLinks(linksOf(tenant), { id: value.id, tenant_id: visit.params.tenant_id! });
       const recent = panel(deliveries, (found) =>
         found.length === 0
-          ? emptyState({ icon: 'inbox', title: 'No deliveries yet', why: 'This agent has not received any, or you may not see them.' })
+          ? emptyState(
+              { icon: 'inbox', title: 'No deliveries yet', why: 'This agent has not received any, or you may not see them.' },
+              a({ class: 'button', href: `${visit.path}/integrations` }, 'Integrations of the agent'),
+            )
           : deliveryTable(found, { tenantPath: at }, 'Latest deliveries'),
       );
       return [
@@ -143,6 +149,7 @@ export const agentPage = page({
           { class: 'detail' },
           div(
             { class: 'detail-main' },
+            pausedNote(visit, { history, blocked }, onAgent),
             nowCard(visit, now, onAgent),
             openApprovals(visit, approvals),
             heldCard(visit, held),

@@ -5,6 +5,7 @@ import { mayOf } from '../agent-frame.ts';
 import { type Draft, draftView, mayReadDraft } from '../chat-draft.ts';
 import { composeForms, mayAct } from '../chat-forms.ts';
 import { fileLink, firstDay, type Models, markdownBudget, messageOf, type Shown } from '../chat-message.ts';
+import { askWhetherItAnswers, composeNotes } from '../compose-notes.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -136,6 +137,10 @@ const ending = ({ session: { summary, error } }: Detail): Child =>
       )
     : null;
 
+/** Whether the page has a field for a message of the visitor. */
+const isWritten = (visit: Visit, detail: Detail, onAgent: MayOnAgent): boolean =>
+  mayAct(visit, onAgent) && detail.session.created_by_id !== null && OPEN.includes(detail.session.status);
+
 /**
  * The page of a session: its conversation, the cost of each message, and the state of the agent when the session
  * started.
@@ -160,6 +165,12 @@ export const sessionPage = page({
       tenant: ask(rows.readTenant, { tenant_id }),
       models: ask(rows.listModels, { tenant_id, limit: 200 }),
       access,
+      ...askWhetherItAnswers(
+        visit,
+        Promise.all([session, access]).then(([found, may]) =>
+          found.ok && isWritten(visit, found.value, mayOf(may as Parameters<typeof mayOf>[0])) ? found.value.session.agent_id : null,
+        ),
+      ),
       draft: Promise.all([session, access]).then(([found, may]) =>
         mayReadDraft(visit, found, mayOf(may as Parameters<typeof mayOf>[0])) ? ask(rows.getSessionDraft, path) : null,
       ),
@@ -170,7 +181,7 @@ export const sessionPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ...(may('tenant:audit:read') ? [['Sessions', tenantPath(params.tenant_id!, '/sessions')] as const] : []),
   ],
-  view: ({ session, tenant, models, access, draft }, visit) => {
+  view: ({ session, tenant, models, access, agent, presence, hours, draft }, visit) => {
     if (!session.ok) return [heading('Session', null), problemPanel(session.problem)];
     const { value } = session;
     const { id, title, status, agent_name } = value.session;
@@ -207,6 +218,7 @@ export const sessionPage = page({
             card(
               'Conversation',
               conversation(value, shown, around),
+              composeNotes({ agent, presence, hours }, { visit, agent_id: value.session.agent_id, onAgent }),
               shown.mayAct ? composeForms(visit, value) : null,
               div({ 'data-page-end': '' } as never),
             ),

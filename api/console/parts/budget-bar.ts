@@ -10,6 +10,8 @@ const { div, span } = tags;
 type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
 
 const HOUR_MS = 3_600_000;
+/** Amounts are exact in micro-dollars; their sum as a binary fraction is not. */
+const MICROS = 1_000_000;
 /** From which share of its limit a budget is nearly used up. */
 const NEAR = 0.8;
 
@@ -34,9 +36,19 @@ export const limitBar = ({ hour, used_usd: used, limit_usd: limit }: Used, ...mo
   );
 };
 
+type Amounts = Pick<Hour, 'open_usd' | 'settled_usd' | 'sessions_usd'>;
+
+/** Returns what counts against the limit of an hour: sessions, settled reservations and those that are still open. */
+const usedIn = ({ open_usd, settled_usd, sessions_usd }: Amounts): number =>
+  Math.round((open_usd + settled_usd + sessions_usd) * MICROS) / MICROS;
+
+/** Whether an agent has used up its hourly budget. */
+export const isSpent = (hour: Amounts & Pick<Hour, 'limit_usd'>): boolean => hour.limit_usd !== null && usedIn(hour) >= hour.limit_usd;
+
 /** Renders how much of its hourly budget an agent has used in an hour, and until when it is stopped. */
-export const budgetBar = ({ hour, open_usd, settled_usd, sessions_usd, limit_usd, refused, refused_sessions }: Hour) => {
-  const used_usd = open_usd + settled_usd + sessions_usd;
+export const budgetBar = (shown: Hour) => {
+  const { hour, limit_usd, refused, refused_sessions } = shown;
+  const used_usd = usedIn(shown);
   if (limit_usd === null) return span({ 'data-budget': 'none' } as never, `${usd(used_usd)} this hour, no limit`);
   const count = refused + refused_sessions;
   return limitBar({ hour, used_usd, limit_usd }, count > 0 ? span({ class: 'quiet' }, `${counted(count, 'request')} refused`) : null);
