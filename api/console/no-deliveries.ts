@@ -13,6 +13,7 @@ export const noDeliveries = (visit: Visit) =>
     ? emptyState(
         { icon: 'inbox', title: 'No deliveries yet', why: 'Webhook calls, skill calls and cron messages appear here as they arrive.' },
         code(null, 'annals trigger github --url <address> --secret <secret>'),
+        a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/integrations') }, 'To the integrations'),
       )
     : emptyState(
         {

@@ -13,6 +13,7 @@ import { type Faults, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { follow, tabTo } from '../fixtures/keyboard.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { type LentPlatform, lentPlatform } from '../fixtures/running-platform.ts';
+import { signInCookie } from '../fixtures/sign-in-cookie.ts';
 
 const MAX_LATENESS_MS = 1_000;
 const STEP_MS = 20_000;
@@ -82,14 +83,6 @@ const startAgent = async ({ url, dir, stopOnClose }: LentPlatform, { runnerKey: 
     },
   });
   return record;
-};
-
-/** Signs in as a browser does. @returns the session cookie */
-const signIn = async ({ url }: LentPlatform, key: string): Promise<string> => {
-  const headers = { origin: url, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-  const answer = await fetch(`${url}/auth/key`, { method: 'POST', headers, body: JSON.stringify({ key }) });
-  assert.is(answer.status, 204, await answer.text());
-  return answer.headers.getSetCookie()[0]!.split(';')[0]!;
 };
 
 type Chat = { readonly page: Page; readonly faults: Faults; readonly record: Record; readonly tenantPath: string; readonly agent: Agent };
@@ -191,7 +184,7 @@ const withChat = (use: (chat: Chat) => Promise<void>): Promise<void> =>
     const browser: Browser = await launchChromium(Number(new URL(platform.url).port));
     try {
       const options = { baseURL: platform.url, viewport: { width: 1280, height: 800 } };
-      const { page, faults } = await openPage(browser, await signIn(platform, agent.tenant.key), options);
+      const { page, faults } = await openPage(browser, await signInCookie(platform.url, agent.tenant.key), options);
       await use({ page, faults, record, agent, tenantPath: `/console/t/${agent.tenant.id}` });
     } finally {
       await browser.close();

@@ -8,6 +8,7 @@ import { ADMIN_KEY } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { scrape, seriesSum } from '../fixtures/scrape.ts';
+import { signInCookie } from '../fixtures/sign-in-cookie.ts';
 
 const METRICS_PORT = String(await freePort());
 const onPlatform = sharedPlatform({ METRICS_PORT });
@@ -23,10 +24,7 @@ type Part = { readonly name: string; readonly detail: string; readonly figures: 
 
 /** Signs in with a key as a browser does, and returns the function that opens pages. */
 const signIn = async (url: string, key: string) => {
-  const headers = { origin: url, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-  const answer = await fetch(`${url}/auth/key`, { method: 'POST', headers, body: JSON.stringify({ key }) });
-  assert.is(answer.status, 204);
-  const cookie = answer.headers.getSetCookie()[0]!.split(';')[0]!;
+  const cookie = await signInCookie(url, key);
   return async (path: string): Promise<string> => (await fetch(`${url}${path}`, { headers: { cookie } })).text();
 };
 

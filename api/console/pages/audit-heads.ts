@@ -1,27 +1,25 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { exportCard } from '../export-card.ts';
 import { page } from '../page.ts';
 import { counted, countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { exportLinks } from '../parts/export-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { nextCursor, pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { exportCheck, headProof } from '../parts/proof.ts';
-import { copyButton, shortId } from '../parts/short-id.ts';
+import { headProof } from '../parts/proof.ts';
+import { shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, aside, code, div, li, ol, p, pre, span, strong } = tags;
+const { a, aside, code, div, li, ol, p, span, strong } = tags;
 
 type Head = ReplyOf<Rows['listAuditHeads']>[number];
 type Key = ReplyOf<Rows['listAuditKeys']>[number];
-
-const VERIFY = 'node verify-audit-export.mjs audit.proofs.jsonl';
 
 const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
   const { size, root, position, at, key_id, previous_size, anchored_at } = head;
@@ -43,19 +41,6 @@ const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
     ),
   );
 };
-
-const exportCard = (tenant_id: string, position: string | null) =>
-  card(
-    'Export',
-    p({ class: 'quiet' }, 'All entries up to the position of this page; with proofs, up to the newest head. An export is itself recorded.'),
-    exportLinks(tenant_id, position),
-    p(
-      { class: 'quiet' },
-      'The file with proofs can be checked without this platform, with the script that docs/audit.md names, or here. `annals export` also writes all signed heads:',
-    ),
-    div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the command')),
-    exportCheck(tenant_id),
-  );
 
 const keyList = (keys: readonly Key[]) =>
   keys.length === 0
@@ -88,6 +73,7 @@ export const auditHeadsPage = page({
     return {
       heads: ask(rows.listAuditHeads, { tenant_id, limit: 20, ...(cursor === null ? {} : { cursor }) }),
       keys: ask(rows.listAuditKeys, { tenant_id }),
+      tenant: ask(rows.readTenant, { tenant_id }),
     };
   },
   title: () => 'Heads and export',
@@ -95,7 +81,7 @@ export const auditHeadsPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Audit log', tenantPath(params.tenant_id!, '/audit')],
   ],
-  view: ({ heads, keys }, visit) => [
+  view: ({ heads, keys, tenant }, visit) => [
     heading('Heads and export', 'Each head signs all entries before it. Whoever keeps one can prove later that nothing was changed.'),
     div(
       { class: 'detail' },
@@ -108,7 +94,7 @@ export const auditHeadsPage = page({
       ),
       aside(
         { class: 'detail-side', 'aria-label': 'Export and keys' },
-        exportCard(visit.params.tenant_id!, keys.position),
+        exportCard(visit, { position: keys.position, since: tenant.ok ? tenant.value.created_at : new Date().toISOString() }),
         card('Keys', panel(keys, keyList)),
       ),
     ),

@@ -3,11 +3,11 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { mayOf } from '../agent-frame.ts';
 import { mayAct, startForm } from '../chat-forms.ts';
 import type { Names as NameMap } from '../name-cache.ts';
-import { agentNames, namesIn } from '../names.ts';
+import { agentNames, chosenByName, namesIn } from '../names.ts';
 import { page } from '../page.ts';
-import { choice, memberName, type Names } from '../parts/access-parts.ts';
+import { memberName, type Names } from '../parts/access-parts.ts';
 import { badge } from '../parts/badge.ts';
-import type { Choice } from '../parts/combobox.ts';
+import { type Choice, combobox } from '../parts/combobox.ts';
 import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -24,7 +24,7 @@ import { ago } from '../parts/time.ts';
 import { mayCall } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, button, div, form, p, span } = tags;
+const { a, button, div, form, label, p, span } = tags;
 
 type Session = ReplyOf<Rows['listReadableSessions']>[number];
 type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
@@ -92,22 +92,27 @@ const nothing = (visit: Visit) => {
   );
 };
 
-/** Renders the choice of an agent, and for a chosen one the form with the first message. */
+/** Renders the choice of an agent, which acts at once, and for a chosen one the form with the first message. */
 const startCard = (visit: Visit, names: Names, isAllowed: boolean): Child => {
   const chosen = visit.query.get(START) ?? '';
   const refused = p({ class: 'quiet' }, 'You may not assign work to this agent: its owners can give you the role MANAGER.');
+  const agents = chosenByName(visit, 'agent', names);
   return card(
     'Start a session',
     form(
-      { method: 'get', action: visit.path },
-      div({ class: 'filter-fields' }, choice(START, 'Agent', chosen, [['', 'choose'], ...names])),
+      { method: 'get', action: visit.path, class: 'filter-bar filter-fields' },
       div(
-        { class: 'actions' },
-        button(null, 'Choose the agent'),
-        a({ class: 'button ghost', href: withQuery(visit, { [START]: null }) }, 'Cancel'),
+        null,
+        label({ for: 'start-agent' }, 'Agent'),
+        combobox({
+          ...{ id: 'start-agent', name: START, what: 'agent', value: chosen, none: 'choose', isSentAtOnce: true },
+          ...{ choices: agents.choices ?? null, source: agents.source, valueName: names.get(chosen) ?? 'the chosen one' },
+        }),
       ),
+      div({ class: 'without-script' }, button(null, 'Choose the agent')),
     ),
-    names.has(chosen) ? (isAllowed ? startForm(visit, chosen) : refused) : null,
+    chosen === '' ? null : isAllowed ? startForm(visit, chosen) : refused,
+    div({ class: 'actions' }, a({ class: 'button ghost', href: withQuery(visit, { [START]: null }) }, 'Cancel')),
   );
 };
 
