@@ -33,6 +33,9 @@ const stranger = async (name: string): Promise<string> => {
 const viewer = await memberWith('MEMBER', 'viewer');
 const granted = await p.send('POST', `${p.tenant}/agents/${of.agent}/grants`, { body: { user_id: viewer.user_id, role: 'VIEWER' } });
 assert.ok(granted.status < 300, granted.text);
+const manager = await memberWith('MEMBER', 'manager');
+const assigned = await p.send('PUT', `${p.tenant}/agents/${of.agent}/roles/${manager.user_id}`, { body: { role: 'MANAGER' } });
+assert.is(assigned.status, 200, assigned.text);
 /** Signs in a super-admin who is not a member of the tenant, and has opened it with a reason. */
 const guest = async (): Promise<string> => {
   const cookie = await stranger('guest');
@@ -47,6 +50,7 @@ const visitors: Readonly<Record<string, string>> = {
   ADMIN: (await memberWith('ADMIN', 'admin')).cookie,
   MEMBER: (await memberWith('MEMBER', 'member')).cookie,
   'MEMBER with VIEWER on the agent': viewer.cookie,
+  'MEMBER with MANAGER on the agent': manager.cookie,
   AUDITOR: (await memberWith('AUDITOR', 'auditor')).cookie,
   'super-admin': p.cookie,
   'super-admin who is not a member': await stranger('stranger'),
