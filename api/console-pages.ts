@@ -49,6 +49,7 @@ import { rebuildPage } from './console/pages/rebuild.ts';
 import { scheduleListPage } from './console/pages/schedule-list.ts';
 import { sessionPage } from './console/pages/session.ts';
 import { sessionListPage } from './console/pages/session-list.ts';
+import { skillListPage } from './console/pages/skill-list.ts';
 import { startPage } from './console/pages/start.ts';
 
 /** The pages of the console. */
@@ -72,6 +73,7 @@ export const consolePages: readonly Page[] = [
   agentMemoryPage,
   agentRunnerPage,
   agentSkillsPage,
+  skillListPage,
   agentComparePage,
   agentCostPage,
   agentHistoryPage,

@@ -58,10 +58,9 @@ export const mayOf = (effective: Effective): MayOnAgent => {
 export const agentTrail =
   (tab: string | null) =>
   (
-    { params, tenant }: Visit,
+    { params }: Visit,
     answers: { readonly agent?: Answer<{ readonly name: string }> | null } | null = null,
   ): readonly (readonly [string, string])[] => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Agents', tenantPath(params.tenant_id!, '/agents')],
     ...(tab === null
       ? []

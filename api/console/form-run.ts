@@ -17,7 +17,7 @@ import { framed } from './frame.ts';
 import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
-import { platformPath, tenantPath, type Visit } from './visit.ts';
+import { platformPath, type Visit } from './visit.ts';
 
 /** One request to show or to submit a form. */
 export type Run = {
@@ -45,7 +45,7 @@ export const show = (
   content: readonly Child[],
   status = 200,
 ): Response => {
-  const { tenant_id, ...params } = visit.params;
+  const { tenant_id: _, ...params } = visit.params;
   const frame = { title: titleOf(row, form), nav: '', content };
   // The forms of platform operations have the navigation of the platform, even if they are about a tenant.
   if (/^(?:\/api\/v1)?\/admin\//.test(row.path))
@@ -54,8 +54,7 @@ export const show = (
       framed(deps.assets, { ...visit, params, breakGlass: null }, { ...frame, trail: [['Platform', platformPath()]] }),
       status,
     );
-  const trail = tenant_id ? [[visit.tenant?.name ?? 'Tenant', tenantPath(tenant_id)] as const] : [];
-  return htmlResponse(c, framed(deps.assets, visit, { ...frame, trail }), status);
+  return htmlResponse(c, framed(deps.assets, visit, { ...frame, trail: [] }), status);
 };
 
 /** Shows the page of an unknown path, or why the visitor can no longer read the tenant. */

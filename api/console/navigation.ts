@@ -3,10 +3,7 @@ import { platformPath, tenantPath, type Visit } from './visit.ts';
 
 /** Groups of pages, in the order of the navigation. The first has no title. */
 const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
-  '': [
-    { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
-    { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g f' },
-  ],
+  '': [{ label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' }],
   Work: [
     { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
     { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:read', hotkey: 'g s' },
@@ -16,6 +13,7 @@ const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
     { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
     { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
     { label: 'Guardrails', icon: 'shield-alert', path: '/guardrails', permit: 'tenant:integrations:read', hotkey: 'g r' },
+    { label: 'Skills and tools', icon: 'zap', path: '/skills', permit: 'tenant:read', hotkey: 'g f' },
     { label: 'Credentials', icon: 'link', path: '/credentials', permit: 'tenant:credentials:write', hotkey: 'g v' },
   ],
   Money: [{ label: 'Costs', icon: 'gauge', path: '/costs', permit: 'tenant:billing:read', hotkey: 'g c' }],
@@ -52,6 +50,7 @@ type FoundPage = Omit<NavEntry, 'hotkey'>;
 
 /** Pages that the navigation omits. The search finds them. */
 const OTHER_PAGES: readonly FoundPage[] = [
+  { label: 'First steps', icon: 'square-terminal', path: '/start', permit: 'tenant:integrations:write' },
   { label: 'Delivery problems', icon: 'circle-alert', path: '/deliveries/problems', permit: 'tenant:integrations:read' },
   { label: 'Audit heads and export', icon: 'fingerprint', path: '/audit/heads', permit: 'tenant:audit:read' },
 ];

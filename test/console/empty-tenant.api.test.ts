@@ -34,6 +34,7 @@ const EMPTY_LISTS: Readonly<Record<string, number>> = {
   '/start': 0,
   '/api-keys': 0,
   '/find': 0,
+  '/skills': 1,
 };
 
 const TENANT_PAGE = /^\/console\/t\/:tenant_id(?<rest>(?:\/[a-z-]+)*)$/;

@@ -108,7 +108,6 @@ export const accessPage = page({
     };
   },
   title: () => 'Access',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ access, members, agents, grid, preview }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const users: Names = new Map(members.ok ? members.value.map((member) => [member.user_id, memberName(member)]) : []);

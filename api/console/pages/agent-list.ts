@@ -12,7 +12,7 @@ import { icon } from '../parts/icon.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
-import { tenantPath, type Visit, withQuery } from '../visit.ts';
+import { type Visit, withQuery } from '../visit.ts';
 
 const { a, div, p, span } = tags;
 
@@ -136,7 +136,6 @@ export const agentListPage = page({
     };
   },
   title: () => 'Agents',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ agents, summary, ...lists }, visit) => {
     const filters = passed(visit, FILTERS);
     const { q = '', ...kept } = filters;

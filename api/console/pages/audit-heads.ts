@@ -77,10 +77,7 @@ export const auditHeadsPage = page({
     };
   },
   title: () => 'Heads and export',
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Audit log', tenantPath(params.tenant_id!, '/audit')],
-  ],
+  trail: ({ params }) => [['Audit log', tenantPath(params.tenant_id!, '/audit')]],
   view: ({ heads, keys, tenant }, visit) => [
     heading('Heads and export', 'Each head signs all entries before it. Whoever keeps one can prove later that nothing was changed.'),
     div(

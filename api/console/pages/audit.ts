@@ -221,7 +221,6 @@ export const auditPage = page({
     };
   },
   title: () => 'Audit log',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ entries, members, facets, event }, visit) => {
     const values = valuesIn(visit.query, FIELDS);
     const kept = { ...valuesIn(visit.query, ['by', 'category', ...Object.keys(BY_ID)]) };

@@ -86,7 +86,6 @@ export const credentialsPage = page({
     return { identities: ask(rows.listLinkedIdentities, { tenant_id: params.tenant_id!, ...(cursor ? { cursor } : {}) }) };
   },
   title: () => 'Credentials',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ identities }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
     const look = { icon: 'plus', look: 'primary', returnTo: visit.path } as const;

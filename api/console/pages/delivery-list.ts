@@ -146,7 +146,6 @@ export const deliveryListPage = page({
     };
   },
   title: () => 'Deliveries',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ deliveries, any, agents, integrations, summary, problems }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const [state, range] = [stateIn(visit), rangeOf(visit)];

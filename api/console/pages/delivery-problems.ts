@@ -156,10 +156,7 @@ export const deliveryProblemsPage = page({
     };
   },
   title: () => 'Problems',
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
-  ],
+  trail: ({ params }) => [['Deliveries', tenantPath(params.tenant_id!, '/deliveries')]],
   view: ({ problems, queued, runners, held, agents }, visit) => {
     const stuck = runners?.ok && rangeOf(visit).key !== 'own' ? stuckLines(queued, runners.value, namesIn(agents)) : [];
     return [

@@ -114,10 +114,7 @@ export const deliveryPage = page({
     };
   },
   title: ({ delivery }) => (delivery.ok ? nameOf(delivery.value) : 'Delivery'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
-  ],
+  trail: ({ params }) => [['Deliveries', tenantPath(params.tenant_id!, '/deliveries')]],
   view: ({ delivery, tenant, agents, integration, session, others, presence }, visit) => {
     if (!delivery.ok) return [heading('Delivery', null), problemPanel(delivery.problem)];
     const { value } = delivery;

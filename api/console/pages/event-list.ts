@@ -88,7 +88,6 @@ export const eventListPage = page({
     };
   },
   title: () => 'Events',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ events, members, agents }, visit) => {
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
     const names: Names = new Map([...people, ...namesIn(agents)]);

@@ -56,10 +56,7 @@ export const eventPage = page({
     tenant: ask(rows.readTenant, { tenant_id: params.tenant_id! }),
   }),
   title: ({ event }) => (event.ok ? wordsOf(event.value.type) : 'Event'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Events', tenantPath(params.tenant_id!, '/events')],
-  ],
+  trail: ({ params }) => [['Events', tenantPath(params.tenant_id!, '/events')]],
   view: ({ event, tenant }, visit) => {
     const { params } = visit;
     if (!event.ok) return [heading('Event', null), problemPanel(event.problem)];

@@ -47,7 +47,10 @@ const historyOf = ({ id }: Item): string => `/audit?about=${id}`;
 /** For each type of item, the pages about it. The first page that the visitor may open is offered. */
 const ITEM_PAGES: Readonly<Record<Item['type'], readonly ItemPage[]>> = {
   agent: [{ icon: 'bot', path: ({ id }) => `/agents/${id}` }],
-  user: [{ icon: 'user', path: ({ id }) => `/members#member-${id}` }],
+  user: [
+    { icon: 'user', permit: 'tenant:audit:read', path: ({ id }) => `/members/${id}` },
+    { icon: 'user', path: ({ label }) => `/members?${new URLSearchParams({ q: label })}` },
+  ],
   session: [{ icon: 'message-square', permit: 'tenant:audit:read', path: ({ id }) => `/sessions/${id}` }],
   integration: [{ icon: 'plug', permit: 'tenant:integrations:read', path: ({ id }) => `/integrations/${id}` }],
   cron_job: [{ icon: 'calendar-clock', path: ({ id, agent_id }) => `/agents/${agent_id}/cron-jobs/${id}` }],
@@ -148,6 +151,19 @@ const formHits = (visit: Visit, query: string): Hit[] => {
 
 const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
+/** Leads to the deliveries that have the text as the id of their provider, where nothing else was found. */
+const deliveryHits = ({ params, may }: Visit, query: string): Hit[] =>
+  params.tenant_id === undefined || query === '' || !may('tenant:integrations:read')
+    ? []
+    : [
+        {
+          href: tenantPath(params.tenant_id, `/deliveries?${new URLSearchParams({ provider_delivery_id: query })}`),
+          label: `Search the deliveries for “${query}”`,
+          kind: "the provider's id",
+          icon: 'inbox',
+        },
+      ];
+
 const asks = (visit: Visit) => {
   const { ask, rows, params, may } = visit;
   const q = queryOf(visit);
@@ -166,6 +182,9 @@ const hitRow = ({ href, label, kind, icon: name, resource }: Hit) =>
     a({ href, class: 'row-link' }, icon(name), span({ class: 'event' }, label), span({ class: 'quiet' }, kind)),
   );
 
+const nothingText = (query: string): string =>
+  query === '' ? 'Type a name or an id.' : `Nothing that you may see has the name or id “${query}”.`;
+
 const view = ({ items, tenants }: Found, visit: Visit) => {
   const query = queryOf(visit);
   const hits = [
@@ -176,13 +195,13 @@ const view = ({ items, tenants }: Found, visit: Visit) => {
     ...guideHits(visit, query),
   ];
   const seen = [...new Map(hits.map((hit) => [hit.href, hit])).values()];
+  const shown = seen.length > 0 ? seen : deliveryHits(visit, query);
   return [
     heading('Find', 'Pages, forms, agents, people, integrations, sessions, guides, and anything by its id.'),
     searchField(visit.path, { name: 'q', value: query, placeholder: 'Name or id' }),
     items && !items.ok ? problemPanel(items.problem) : null,
-    seen.length > 0
-      ? ul({ class: 'hits', id: 'found' }, ...seen.map(hitRow))
-      : emptyState({ icon: 'search', title: 'Nothing found', why: 'Nothing that you may see has this name or id.' }),
+    seen.length > 0 ? null : emptyState({ icon: 'search', title: 'Nothing found', why: nothingText(query) }),
+    shown.length > 0 ? ul({ class: 'hits', id: 'found' }, ...shown.map(hitRow)) : null,
   ];
 };
 
@@ -195,7 +214,6 @@ export const findPage = page({
   nav: '',
   asks,
   title: () => 'Find',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view,
 });
 

@@ -92,7 +92,6 @@ export const guardrailsPage = page({
     patterns: ask(rows.listRedactionPatterns, { tenant_id: params.tenant_id! }),
   }),
   title: () => 'Guardrails',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ rules, patterns }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
     return [

@@ -83,7 +83,6 @@ export const integrationListPage = page({
     };
   },
   title: () => 'Integrations',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ integrations, summary, agents }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const list = () => {

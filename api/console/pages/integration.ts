@@ -109,10 +109,7 @@ export const integrationPage = page({
     };
   },
   title: ({ integration }) => (integration.ok ? integration.value.label : 'Integration'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Integrations', tenantPath(params.tenant_id!, '/integrations')],
-  ],
+  trail: ({ params }) => [['Integrations', tenantPath(params.tenant_id!, '/integrations')]],
   view: ({ integration, evidence, today, guardrails, recent, agents }, visit) => {
     if (!integration.ok) return [heading('Integration', null), problemPanel(integration.problem)];
     const { value } = integration;

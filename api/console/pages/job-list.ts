@@ -66,10 +66,7 @@ export const jobListPage = page({
     };
   },
   title: (_, { query }) => (isOfReplays(query) ? 'Replays' : 'Jobs'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
-  ],
+  trail: ({ params }) => [['Deliveries', tenantPath(params.tenant_id!, '/deliveries')]],
   view: ({ jobs, agents, members }, visit) => {
     const isReplays = isOfReplays(visit.query);
     const why = isReplays

@@ -76,10 +76,7 @@ export const jobPage = page({
     return { job, target };
   },
   title: ({ job }) => (job.ok ? KINDS[job.value.kind].title : 'Job'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Jobs', tenantPath(params.tenant_id!, '/jobs')],
-  ],
+  trail: ({ params }) => [['Jobs', tenantPath(params.tenant_id!, '/jobs')]],
   view: ({ job, target }, visit) => {
     if (!job.ok) return [heading('Job', null), problemPanel(job.problem)];
     const { value } = job;

@@ -152,7 +152,7 @@ export const overviewPage = page({
       ...(may('tenant:audit:read') ? { audit: ask(rows.listAuditLogs, { tenant_id, by: 'people', limit: RECENT }) } : {}),
     };
   },
-  title: (_, { tenant }) => tenant?.name ?? 'Overview',
+  title: () => 'Overview',
   view: ({ overview, deliveries, names, audit }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const agents = namesIn(names);

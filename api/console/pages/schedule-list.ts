@@ -200,7 +200,6 @@ export const scheduleListPage = page({
     };
   },
   title: () => 'Schedules',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ occurrences, blackouts, agents }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
     const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);

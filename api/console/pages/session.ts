@@ -177,10 +177,7 @@ export const sessionPage = page({
     };
   },
   title: ({ session }) => (session.ok ? (session.value.session.title ?? 'Session') : 'Session'),
-  trail: ({ params, tenant, may }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ...(may('tenant:audit:read') ? [['Sessions', tenantPath(params.tenant_id!, '/sessions')] as const] : []),
-  ],
+  trail: ({ params, may }) => (may('tenant:audit:read') ? [['Sessions', tenantPath(params.tenant_id!, '/sessions')]] : []),
   view: ({ session, tenant, models, access, agent, presence, hours, draft }, visit) => {
     if (!session.ok) return [heading('Session', null), problemPanel(session.problem)];
     const { value } = session;

@@ -217,12 +217,11 @@ const stepView = (current: string | undefined) => (step: Step, index: number) =>
 export const startPage = page({
   path: '/console/t/:tenant_id/start',
   permit: 'tenant:integrations:write',
-  nav: 'First steps',
+  nav: 'Overview',
   categories: ['agent', 'integration', 'apikey', 'delivery', 'rejection', 'publication', 'acknowledgement', 'runnercredential'],
   polls: true,
   asks: (visit) => ({ progress: readProgress(visit) }),
   title: () => 'First steps',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ progress }, visit) => {
     const title = heading('First steps', 'From nothing to an acknowledged delivery. You can leave this page and come back.');
     if (!progress.ok) return [title, problemPanel(progress.problem)];
