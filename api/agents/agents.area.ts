@@ -5,6 +5,7 @@ import { agentHistoryOperations } from './agent-history.ts';
 import { agentModelOperations } from './agent-models.ts';
 import { agentSettingsOperations } from './agent-settings.ts';
 import { assistantOperations } from './assistant.ts';
+import { budgetStateOperations } from './budget-state.ts';
 import { cloneAgentOperations } from './clone-agent.ts';
 import { codeRefOperationsOf } from './code-ref.ts';
 import { favoriteAgentOperations } from './favorite-agent.ts';
@@ -14,6 +15,7 @@ export const agentsArea = {
   operations: ({ codeHost }: Needs<'codeHost'>) => ({
     ...agentOperations,
     ...agentActivityOperations,
+    ...budgetStateOperations,
     ...assistantOperations,
     ...cloneAgentOperations,
     ...favoriteAgentOperations,

@@ -15,6 +15,7 @@ import { costs } from '../../projections/billing/cost.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { CostPeriod, dayOf, nextDay, type Period, PeriodQuery, periodOf, startOf, usageOf } from './cost-period.ts';
+import { CostSeries, compareCosts, PreviousCosts } from './cost-series.ts';
 
 const GROUPINGS = ['day', 'agent', 'model', 'cause'] as const;
 type Grouping = (typeof GROUPINGS)[number];
@@ -57,6 +58,19 @@ export const CostBreakdown = z
     groups: z.array(CostGroup).meta({ description: 'The groups with use: days in their order, others the most expensive first' }),
     total_cost_usd: usd('The cost of all groups in US dollars', 2.88),
     total_repriced_usd: usd('The repriced cost of all groups in US dollars', 2.88),
+    series: z
+      .array(CostSeries)
+      .nullable()
+      .meta({ description: 'The days of the five agents that cost the most, and of all others; null without `series_by`' }),
+    previous: PreviousCosts.nullable().meta({ description: 'The period of the same length before; null without `series_by`' }),
+    forecast_usd: z
+      .number()
+      .nullable()
+      .meta({
+        description:
+          'What the period will have cost if its rest costs as much per day as the last seven days; null without `series_by`, if the period is over, or without costs before today',
+        examples: [5.76],
+      }),
   })
   .meta({ id: 'CostBreakdown' });
 
@@ -157,7 +171,9 @@ const anomalyOf = (days: ReadonlyMap<string, number> | undefined, { start, end }
   return { day, cost_usd: usdOf(cost), median_usd: usdOf(median), spread_usd: usdOf(spread), floor_usd: usdOf(floor) };
 };
 
-const breakdown = async (ctx: Ctx, period: Period, group_by: Grouping) => {
+const NOT_COMPARED = { series: null, previous: null, forecast_usd: null };
+
+const breakdown = async (ctx: Ctx, period: Period, group_by: Grouping, isCompared: boolean) => {
   const rows: readonly Dated[] = group_by === 'day' ? await datedUsage(ctx, period) : await usageOf(ctx, period);
   const [models, days] = await Promise.all([pricesOf(ctx, rows), group_by === 'agent' ? daysOfAgents(ctx, period) : (new Map() as Days)]);
   const groups = groupsOf(rows, group_by, models);
@@ -178,6 +194,7 @@ const breakdown = async (ctx: Ctx, period: Period, group_by: Grouping) => {
     groups: shown,
     total_cost_usd: sum(({ cost_micros }) => cost_micros),
     total_repriced_usd: sum(({ repriced_micros }) => repriced_micros),
+    ...(isCompared ? await compareCosts(ctx, period) : NOT_COMPARED),
   };
 };
 
@@ -191,12 +208,15 @@ export const costBreakdownOperations = {
     permit: 'tenant:billing:read',
     query: PeriodQuery.extend({
       group_by: z.enum(GROUPINGS).default('day').meta({ description: 'By what the costs are grouped' }),
+      series_by: z.enum(['agent']).optional().meta({
+        description: 'Adds the days of single agents, the period before, and a forecast, if the period consists of whole days (UTC)',
+      }),
     }),
     reply: CostBreakdown,
     projection: costs.name,
     noETag: true,
-    run: async (ctx, { start, end, group_by }) => {
-      const found = await breakdown(ctx, periodOf(ctx.at(), { start, end }), group_by);
+    run: async (ctx, { start, end, group_by, series_by }) => {
+      const found = await breakdown(ctx, periodOf(ctx.at(), { start, end }), group_by, series_by !== undefined);
       return { doc: JSON.stringify(CostBreakdown.parse(found)), revision: null };
     },
   }),

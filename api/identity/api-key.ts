@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import {
   ApiKeyCreate,
+  ApiKeyUpdate,
   createPlatformKey,
   createRunnerKey,
   createTenantKey,
+  renameTenantKey,
   revokePlatformKey,
   revokeRunnerKey,
   revokeTenantKey,
 } from '../../commands/identity/api-key.ts';
+import { Id25 } from '../../domain/id.ts';
 import { KEY_SORTS, keyPage } from '../../projections/identity/api-key.queries.ts';
 import { ApiKeyCreated, ApiKeyRead, apikeys } from '../../projections/identity/api-key.ts';
 import { operation } from '../http/operation.ts';
@@ -28,7 +31,9 @@ export const apiKeyOperations = {
     path: TENANT,
     summary: "List the tenant's API keys",
     permit: 'tenant:keys:write',
-    run: (ctx, window) => keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant }, windowOf(window, KEY_SORTS)),
+    query: listQuery({ user_id: Id25.optional().meta({ description: 'Only the keys that act for this user' }) }, KEY_SORTS),
+    run: (ctx, { user_id, ...window }) =>
+      keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant, owner_id: user_id }, windowOf(window, KEY_SORTS)),
   }),
   createApiKey: operation({
     ...creation,
@@ -38,6 +43,16 @@ export const apiKeyOperations = {
     permit: 'tenant:keys:write',
     location: `${TENANT}/:id`,
     run: createTenantKey,
+  }),
+  renameApiKey: operation({
+    method: 'patch',
+    path: `${TENANT}/:id`,
+    summary: 'Rename an API key',
+    permit: 'tenant:keys:write',
+    permissionNote: 'Requires the permission `tenant:keys:write`; keys of OWNERs require the role OWNER.',
+    body: ApiKeyUpdate,
+    reply: ApiKeyRead,
+    run: renameTenantKey,
   }),
   revokeApiKey: operation({
     method: 'delete',

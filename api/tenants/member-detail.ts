@@ -3,6 +3,7 @@ import { memberView } from '../../commands/tenants/member.ts';
 import { effectiveAccess } from '../../domain/access/effective-access.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { effectiveRole, type Members } from '../../domain/agents/agent-roles.ts';
+import * as User from '../../domain/identity/user.ts';
 import { notFound } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentNames } from '../../projections/agents/agent.queries.ts';
@@ -14,6 +15,7 @@ import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
 import { MemberRead } from './member.ts';
+import { LastSeen } from './member-activity.ts';
 
 /** How many agents the answer names. */
 const MAX_AGENTS = 200;
@@ -28,6 +30,7 @@ const MemberAccess = EffectiveAccess.omit({ user_id: true, tenant_role: true }).
 
 export const MemberDetail = MemberRead.extend({
   role_given: DecidingEvent.meta({ description: 'Who gave the role in the tenant, and when' }),
+  last_seen_at: LastSeen,
   access: z.array(MemberAccess).meta({
     description: `The agents on which the member has a role or a grant, at most ${MAX_AGENTS}, by name. OWNERs and ADMINs may do everything with all agents`,
   }),
@@ -62,12 +65,13 @@ const readMember = async (ctx: Ctx, { user_id }: { user_id: string }) => {
     const [role_given, grant_given] = await Promise.all([event(role), event(grant)]);
     return { ...effectiveAccess(tenant.state, user_id, agent), agent_name: agent.name, role_given, grant_given };
   };
-  const [view, role_given, access] = await Promise.all([
+  const [view, role_given, user, access] = await Promise.all([
     memberView(ctx, tenant.state, user_id),
     decidedBy(member.by),
+    ctx.load(User, user_id),
     Promise.all(found.slice(0, MAX_AGENTS).map(accessOf)),
   ]);
-  const state = { ...view, role_given, access, access_count: found.length };
+  const state = { ...view, role_given, last_seen_at: user.state.last_login_at, access, access_count: found.length };
   return { ...tenant, revision: -1, state };
 };
 

@@ -1,9 +1,17 @@
 import { z } from 'zod';
-import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, memberView, removeMember } from '../../commands/tenants/member.ts';
+import {
+  changeMemberRole,
+  inviteMember,
+  MemberInvite,
+  MemberUpdate,
+  type MemberView,
+  memberView,
+  removeMember,
+} from '../../commands/tenants/member.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
+import { TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { agentsOwnedBy } from '../../projections/agents/agent-access.queries.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -28,12 +36,26 @@ export const MemberRead = z
   })
   .meta({ id: 'MemberRead' });
 
-const listMembers = async (ctx: Ctx, window: PageWindow) => {
+type MemberWindow = PageWindow & { readonly q?: string | undefined; readonly role?: TenantRole | undefined };
+
+/** Whether the name or the e-mail address of a member contains the text. `text` is in lower case. */
+const isNamed = ({ name, email }: MemberView, text: string): boolean => `${name ?? ''}\n${email}`.toLowerCase().includes(text);
+
+const listMembers = async (ctx: Ctx, { q = '', role, ...window }: MemberWindow) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
-  const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
-  const { items, next } = paginate(ids, window);
-  const views = await Promise.all(items.map(({ id }) => memberView(ctx, tenant.state, id)));
-  return { body: JSON.stringify(z.array(MemberRead).parse(views)), next, total: ids.length, position: tenant.position };
+  const viewOf = (id: string) => memberView(ctx, tenant.state, id);
+  const all = Object.entries(tenant.state.members).map(([id, member]) => ({ id, ...member }));
+  const ofRole = all.filter((member) => role === undefined || member.role === role);
+  const text = q.trim().toLowerCase();
+  // The names are in the streams of the users, so that a search reads those of all members.
+  const named =
+    text === ''
+      ? null
+      : new Set((await Promise.all(ofRole.map(({ id }) => viewOf(id)))).flatMap((view) => (isNamed(view, text) ? [view.user_id] : [])));
+  const found = ofRole.filter(({ id }) => named?.has(id) ?? true);
+  const { items, next } = paginate(found, window);
+  const views = await Promise.all(items.map(({ id }) => viewOf(id)));
+  return { body: JSON.stringify(z.array(MemberRead).parse(views)), next, total: found.length, position: tenant.position };
 };
 
 /**
@@ -53,7 +75,11 @@ export const memberOperations = {
     path: MEMBERS,
     summary: "List the tenant's members",
     permit: 'tenant:read',
-    query: listQuery({ as_of: AsOf }),
+    query: listQuery({
+      as_of: AsOf,
+      q: z.string().max(255).optional().meta({ description: 'Only members whose name or e-mail address contains this text' }),
+      role: z.enum(TENANT_ROLES).optional().meta({ description: 'Only members with this role in the tenant' }),
+    }),
     reply: z.array(MemberRead),
     run: listMembers,
   }),

@@ -4,6 +4,7 @@ import { agentSummaryOperationOf } from './agent-summary.ts';
 import { eraseTenantOperations } from './erase-tenant.ts';
 import { invitationOperations, invitationRoutes } from './invitation.ts';
 import { memberOperations } from './member.ts';
+import { memberActivityOperations } from './member-activity.ts';
 import { memberDetailOperations } from './member-detail.ts';
 import { overviewOperationOf } from './overview.ts';
 import { tenantOperations } from './tenant.ts';
@@ -20,6 +21,7 @@ export const tenantsArea = {
       ...eraseTenantOperations(erasure),
       ...tenantHistoryOperations,
       ...memberOperations,
+      ...memberActivityOperations,
       ...memberDetailOperations,
       ...invitationOperations,
     };

@@ -5,7 +5,7 @@ import { displayText, Instant } from '../../domain/fields.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
-import { assertMayRevokeKeyOf } from '../../domain/tenants/member.ts';
+import { assertMayChangeKeyOf } from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { includesRole, TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { loadAgent } from '../agents/agent.ts';
@@ -23,6 +23,8 @@ export const ApiKeyCreate = z
       .meta({ description: 'The role to which the key is limited; null: that of its owner. Only keys of a tenant have a role' }),
   })
   .meta({ id: 'ApiKeyCreate' });
+
+export const ApiKeyUpdate = z.strictObject({ name: ApiKeyCreate.shape.name }).meta({ id: 'ApiKeyUpdate' });
 
 type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
@@ -102,6 +104,20 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
 };
 
 /**
+ * Renames an API key of the tenant.
+ * @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none
+ */
+export const renameTenantKey = async (ctx: Ctx, { id, name }: Input<typeof ApiKeyUpdate, 'tenant_id' | 'id'>) => {
+  const { state: tenant } = await ctx.load(Tenant, ctx.tenant);
+  const rename = ApiKey.rename(name, (key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);
+  return ctx.transact(ApiKey, id, (key) => {
+    const events = rename(key);
+    assertMayChangeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);
+    return events;
+  });
+};
+
+/**
  * Revokes an API key of the tenant.
  * @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none
  */
@@ -110,7 +126,7 @@ export const revokeTenantKey = async (ctx: Ctx, { id }: { id: string }) => {
   const revoke = ApiKey.revoke((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);
   return ctx.transact(ApiKey, id, (key) => {
     const events = revoke(key);
-    assertMayRevokeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);
+    assertMayChangeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);
     return events;
   });
 };

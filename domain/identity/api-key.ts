@@ -31,6 +31,7 @@ export type ApiKeyFields = {
 type NewApiKey = Omit<ApiKeyFields, 'read_only' | 'role'> & Partial<Pick<ApiKeyFields, 'read_only' | 'role'>>;
 export type ApiKeyEvent =
   | { type: 'ApiKeyCreated'; data: NewApiKey }
+  | { type: 'ApiKeyRenamed'; data: { name: string } }
   | { type: 'ApiKeyRevoked'; data: object }
   | { type: 'ApiKeyUsed'; data: object };
 export type ApiKey = ApiKeyFields & {
@@ -60,6 +61,8 @@ export const evolve = (key: ApiKey, event: Recorded<ApiKeyEvent>): ApiKey => {
   switch (event.type) {
     case 'ApiKeyCreated':
       return { ...key, ...event.data, status: 'active', id: event.id, created_at: event.at };
+    case 'ApiKeyRenamed':
+      return { ...key, name: event.data.name };
     case 'ApiKeyRevoked':
       return { ...key, status: 'revoked' };
     case 'ApiKeyUsed':
@@ -71,6 +74,17 @@ export const create =
   (fields: NewApiKey) =>
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
+
+/**
+ * Renames the API key.
+ * @throws Refusal not_found if the API key does not exist or was revoked, or if `isInScope` returns false for the key
+ */
+export const rename =
+  (name: string, isInScope: (key: ApiKey) => boolean) =>
+  (key: ApiKey): ApiKeyEvent[] => {
+    if (key.status !== 'active' || !isInScope(key)) throw new Refusal('not_found', 'There is no such API key');
+    return key.name === name ? [] : [{ type: 'ApiKeyRenamed', data: { name } }];
+  };
 
 /**
  * Revokes the API key.

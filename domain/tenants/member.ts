@@ -23,12 +23,12 @@ export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRo
 };
 
 /**
- * Checks that the caller may revoke an API key of this user. Only an OWNER may revoke a key of an OWNER.
+ * Checks that the caller may rename or revoke an API key of this user. Only an OWNER may do so with a key of an OWNER.
  * @throws Refusal forbidden if not
  */
-export const assertMayRevokeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
+export const assertMayChangeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
   if (callerRole !== 'OWNER' && members[owner_id]?.role === 'OWNER')
-    throw new Refusal('forbidden', 'Only an OWNER may revoke the API key of an OWNER');
+    throw new Refusal('forbidden', 'Only an OWNER may rename or revoke the API key of an OWNER');
 };
 
 const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {

@@ -119,3 +119,55 @@ export const usageByDay = async (reads: Reads, range: Range): Promise<(UsageRow 
   (await reads.rows(byDayAndUse, range)).map(
     (row) => ({ ...row, agent_id: '', cause_kind: '', cause_id: '' }) as UsageRow & { day: string },
   );
+
+const topAgents = defineQuery((db, { tenant_id, from, to, most }: Range & { readonly most: number }) =>
+  db
+    .selectFrom('costs.days as usage')
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', from)
+    .where('usage.day', '<', to)
+    .groupBy('usage.agent_id')
+    .having(({ fn }) => fn.sum('usage.cost_micros'), '>', 0)
+    .select(({ fn, cast }) => ['usage.agent_id', cast<number>(fn.sum('usage.cost_micros'), 'double precision').as('cost_micros')])
+    .orderBy('cost_micros', 'desc')
+    .orderBy('usage.agent_id')
+    .limit(most),
+);
+
+/** Returns the ids of the `most` agents that have cost the most on these days (UTC), the most expensive first. */
+export const costliestAgents = async (reads: Reads, range: Range & { readonly most: number }): Promise<string[]> =>
+  (await reads.rows(topAgents, range)).map(({ agent_id }) => agent_id);
+
+const byDayOfAgents = defineQuery((db, { tenant_id, from, to, agent_ids }: Range & { readonly agent_ids: readonly string[] }) =>
+  db
+    .selectFrom('costs.days as usage')
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', from)
+    .where('usage.day', '<', to)
+    .where(({ eb, fn, val }) => eb('usage.agent_id', '=', fn.any(val(agent_ids))))
+    .groupBy(['usage.agent_id', 'usage.day'])
+    .select(({ fn, cast }) => [
+      'usage.agent_id',
+      'usage.day',
+      cast<number>(fn.sum('usage.cost_micros'), 'double precision').as('cost_micros'),
+    ]),
+);
+
+/** Returns the same as `dailyCosts`, but only for these agents. */
+export const dailyCostsOf = (
+  reads: Reads,
+  range: Range & { readonly agent_ids: readonly string[] },
+): Promise<{ agent_id: string; day: string; cost_micros: number }[]> => reads.rows(byDayOfAgents, range);
+
+const totalsByDay = defineQuery((db, { tenant_id, from, to }: Range) =>
+  db
+    .selectFrom('costs.days as usage')
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', from)
+    .where('usage.day', '<', to)
+    .groupBy('usage.day')
+    .select(({ fn, cast }) => ['usage.day', cast<number>(fn.sum('usage.cost_micros'), 'double precision').as('cost_micros')]),
+);
+
+/** Returns the cost of all agents of the tenant on each of these days (UTC). Days without usage are absent. */
+export const dailyTotals = (reads: Reads, range: Range): Promise<{ day: string; cost_micros: number }[]> => reads.rows(totalsByDay, range);

@@ -9,6 +9,7 @@ export const apiKeyAudit = {
     first: true,
     fields: ({ owner_id, agent_id }) => ({ owner_id, agent_id, revoked: false }),
   },
+  ApiKeyRenamed: { summary: 'renamed the API key {resource}', activity: 'update', severity: 'low' },
   ApiKeyRevoked: { summary: 'revoked the API key {resource}', activity: 'delete', severity: 'low', fields: () => ({ revoked: true }) },
   ApiKeyUsed: {
     summary: 'used the API key {resource}',

@@ -7,14 +7,21 @@ import { ApiKeyRead, table } from './api-key.ts';
 export const KEY_SORTS = sortFields(table, ApiKeyRead);
 
 /** The owner of API keys: a tenant, the platform (no `tenant_id`), or the runners of one agent (with `agent_id`). */
-type KeyOwner = { readonly kind: ApiKeyKind; readonly tenant_id?: string; readonly agent_id?: string };
+type KeyOwner = {
+  readonly kind: ApiKeyKind;
+  readonly tenant_id?: string;
+  readonly agent_id?: string;
+  /** Only the keys that act for this user. */
+  readonly owner_id?: string | undefined;
+};
 
-const keyList = defineList({ table }, (db, { kind, tenant_id, agent_id }: KeyOwner) =>
+const keyList = defineList({ table }, (db, { kind, tenant_id, agent_id, owner_id }: KeyOwner) =>
   db
     .selectFrom('apikeys.apikeys as key')
     .where('key.kind', '=', kind)
     .$if(tenant_id !== undefined, (query) => query.where('key.tenant_id', '=', tenant_id!))
-    .$if(agent_id !== undefined, (query) => query.where('key.agent_id', '=', agent_id!)),
+    .$if(agent_id !== undefined, (query) => query.where('key.agent_id', '=', agent_id!))
+    .$if(owner_id !== undefined, (query) => query.where('key.owner_id', '=', owner_id!)),
 );
 
 export const keyPage = (reads: Reads, owner: KeyOwner, window: PageWindow): Promise<Page> => reads.page(keyList, owner, window);

@@ -10,6 +10,7 @@ export const ApiKeyRead = z
   .object({
     id: idOf('API key'),
     name: z.string().meta({ examples: ['CI'] }),
+    owner_id: idOf('user').meta({ description: 'The user for whom the key acts' }),
     created_at: Timestamp,
     last_used_at: Timestamp.nullable().meta({ description: 'When the key was last used; updated at most once an hour' }),
     expires_at: z
@@ -40,6 +41,7 @@ export const table = {
     kind: 'text',
     tenant_id: 'text',
     agent_id: 'text',
+    owner_id: 'text',
     name: 'text',
     created_at: 'timestamptz',
     last_used_at: 'timestamptz',
@@ -50,6 +52,7 @@ export const table = {
   docs: { doc: ApiKeyRead },
   indexes: [
     { columns: ['tenant_id', 'kind', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'owner_id', 'created_at', 'id'] },
     { columns: ['agent_id', 'created_at', 'id'] },
     { columns: ['kind', 'created_at', 'id'] },
   ],
@@ -58,14 +61,15 @@ export const table = {
 /** All API keys, including runner keys, without their secrets and digests. */
 export const apikeys = {
   name: 'apikeys',
-  version: 3,
+  version: 4,
   categories: ['apikey'],
   tables: [table],
   on: {
     ApiKeyCreated: (event) => {
-      const { status: _, digest: __, owner_id: ___, ...row } = ApiKey.evolve(ApiKey.initial, event);
+      const { status: _, digest: __, ...row } = ApiKey.evolve(ApiKey.initial, event);
       return insert('apikeys', row);
     },
+    ApiKeyRenamed: ({ id, data }) => patch('apikeys', { id }, { name: data.name }),
     ApiKeyUsed: ({ id, at }) => patch('apikeys', { id }, { last_used_at: at }),
     ApiKeyRevoked: ({ id }) => remove('apikeys', { id }),
   },

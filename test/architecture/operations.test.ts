@@ -42,6 +42,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/audit-logs/facets',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/billing/costs',
+  'GET    /tenant/{tenant_id}/budgets',
   'GET    /tenant/{tenant_id}/changes',
   'GET    /tenant/{tenant_id}/cron-occurrences',
   'GET    /tenant/{tenant_id}/deliveries/held',
@@ -78,6 +79,8 @@ const FURTHER = [
   'POST   /tenant/{tenant_id}/effective-permissions/preview',
   'PUT    /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}',
   'GET    /tenant/{tenant_id}/members/{user_id}',
+  'GET    /tenant/{tenant_id}/members/activity',
+  'PATCH  /tenant/{tenant_id}/api-keys/{id}',
 ];
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;

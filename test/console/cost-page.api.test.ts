@@ -47,6 +47,70 @@ test('the exact amounts by day, agent, model and cause add up to the total to th
   }
 });
 
+test('the chart has the five agents that cost the most, all others, the period before as a line, and a forecast', async () => {
+  const now = Date.now();
+  const month = new Date(now).toISOString().slice(0, 7);
+  const spend = async (name: string, cost_usd: number) => {
+    const session = await seedSession(p, await createAgent(p, name));
+    const body = { role: 'assistant', content: 'x', prompt_tokens: 10, completion_tokens: 1, cost_usd };
+    await p.send('POST', `${p.tenant}/sessions/${session.id}/messages`, { key: session.runner, body });
+  };
+  for (const [n, name] of ['Ada', 'Bob', 'Cid', 'Dora', 'Eve', 'Finn'].entries()) await spend(name, 10 - n);
+  await p.waitForProjections();
+  const { text } = await p.open(`${p.base}/costs`);
+  const heads = /<caption>Billed by day<\/caption>([\s\S]*?)<\/thead>/.exec(text)![1]!;
+  assert.equal(
+    [...heads.matchAll(/<th scope="col">([^<]+)/g)].map(([, title]) => title),
+    ['Day', 'Ada', 'Bob', 'Cid', 'Dora', 'Eve', 'other agents', 'the period before'],
+  );
+  assert.match(text, /<polyline points="[^"]+" class="chart-line"/);
+  assert.match(text, /The period before has cost nothing/);
+  assert.not.match(text, /data-forecast/, 'no whole day of use yet');
+  p.clock.now = () => now + 2 * 86_400_000;
+  const session = await p.signIn();
+  const later = await p.open(`${p.base}/costs?start=${month}-01T00:00:00Z&end=2126-01-01T00:00:00Z`, session);
+  assert.is(later.status, 422, 'at most 400 days');
+  const end = new Date(now + 20 * 86_400_000).toISOString().slice(0, 10);
+  const start = new Date(now - 86_400_000).toISOString().slice(0, 10);
+  const found = await p.open(`${p.base}/costs?start=${start}T00:00:00Z&end=${end}T00:00:00Z`, session);
+  const [, forecast] = /data-forecast="([\d.]+)"/.exec(found.text)!;
+  const { body } = await p.send('GET', `${p.tenant}/billing/costs?start=${start}T00:00:00Z&end=${end}T00:00:00Z&series_by=agent`);
+  const { total_cost_usd, forecast_usd } = body as { total_cost_usd: number; forecast_usd: number };
+  assert.is(Number(forecast), forecast_usd);
+  // Two days have cost the total, so that each further day costs half of it.
+  const left = (Date.parse(end) - p.clock.now()) / 86_400_000;
+  assert.ok(Math.abs(forecast_usd - total_cost_usd * (1 + left / 2)) < 0.01, `${forecast_usd}`);
+  const part = await p.open(`${p.base}/costs?start=${start}T10:00:00Z&end=${end}T00:00:00Z`, session);
+  assert.match(part.text, /<th scope="col">Billed<\/th>/, 'parts of days have no series');
+  p.clock.now = () => Date.now();
+});
+
+test('the budgets of all agents are listed, the fullest first, with what their sum is made of', async () => {
+  const limited: string[] = [];
+  for (const [name, limit, amount] of [
+    ['Roomy', 10, 1],
+    ['Full', 1, 1],
+    ['Idle', 5, 0],
+  ] as const) {
+    const { agent: _, ...session } = { ...(await seedSession(p, await createAgent(p, name))), agent: null };
+    const { id } = p.eventsOf('AgentCreated').at(-1)!;
+    limited.push(id);
+    await p.send('PUT', `${p.tenant}/agents/${id}/budget`, { body: { hourly_limit_usd: limit } });
+    if (amount > 0) await p.send('POST', `${p.tenant}/agents/${id}/budget/reserve`, { key: session.runner, body: { amount_usd: amount } });
+  }
+  await p.waitForProjections();
+  const { text } = await p.open(`${p.base}/costs`);
+  const rows = [...text.matchAll(/data-kind="budget" data-id="(\w+)" data-state="(\w+)"/g)].map(([, id, state]) => [id, state]);
+  const [roomy, full, idle] = limited;
+  assert.equal(rows, [
+    [full, 'stopped'],
+    [roomy, 'ok'],
+    [idle, 'ok'],
+  ]);
+  assert.match(text, /\$0\.00 sessions \+ \$0\.00 settled \+ \$1\.00 reserved = \$1\.00/);
+  assert.match(text, new RegExp(`run/changeAgentBudget\\?[^"]*agent_id=${full}`));
+});
+
 test("the hours of an agent's budget show its reservations, and how many of them another limit would have refused", async () => {
   for (const amount_usd of [0.4, 0.3, 0.2])
     await p.send('POST', `${p.tenant}/agents/${agent}/budget/reserve`, { key: runner, body: { amount_usd } });

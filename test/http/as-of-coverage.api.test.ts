@@ -43,6 +43,8 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listCronOccurrences: 'lists a period, of which a part is predicted',
   listDeliveryProblems: 'sums over a period',
   listAgentActivity: 'sums over a period',
+  listBudgets: 'sums over a period',
+  listMemberActivity: 'counts the present access',
   readAgentSummary: 'what needs attention now',
   readOverview: 'what needs attention now, and sums over a period',
   listHeldDeliveries: 'budgets and rules act in the present',

@@ -35,6 +35,7 @@ test('an API key is shown only in the response to its creation; no list, audit l
       'key',
       'last_used_at',
       'name',
+      'owner_id',
       'read_only',
       'role',
     ]);
@@ -42,7 +43,7 @@ test('an API key is shown only in the response to its creation; no list, audit l
     await p.waitForProjections();
     const listed = await p.send('GET', path);
     const [item] = listed.body as Json[];
-    assert.equal(Object.keys(item!).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name', 'read_only', 'role']);
+    assert.equal(Object.keys(item!).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name', 'owner_id', 'read_only', 'role']);
     const audits = [
       (await p.send('GET', `${p.tenant}/audit-logs?limit=200`)).text,
       (await p.send('GET', '/admin/audit-logs?limit=200')).text,

@@ -308,6 +308,22 @@ where
   "access"."tenant_id" = $1
   and "access"."user_id" = $2;
 
+-- agentCountsOf: call
+select
+  "access"."user_id",
+  cast(count(distinct "access"."agent_id") as integer) as "count"
+from
+  "agents"."agent_access" as "access"
+  inner join unnest($1::text[], $2::text[]) as member (user_id, since) on "member"."user_id" = "access"."user_id"
+  and "access"."given" > "member"."since"
+  inner join "agents"."agents" as "agent" on "agent"."tenant_id" = "access"."tenant_id"
+  and "agent"."id" = "access"."agent_id"
+where
+  "access"."tenant_id" = $3
+  and "agent"."deleted" is not true
+group by
+  "access"."user_id";
+
 -- primaryModelsOf: call
 select
   "agent"."id",
@@ -846,7 +862,7 @@ from
       51
   ) as "page";
 
--- keyPage: of an agent
+-- keyPage: of a user
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -872,7 +888,7 @@ from
     where
       "key"."kind" = $2
       and "key"."tenant_id" = $3
-      and "key"."agent_id" = $4
+      and "key"."owner_id" = $4
     order by
       "key"."created_at" desc,
       "key"."id" desc
@@ -2427,6 +2443,55 @@ group by
   "message"."model_id",
   "message"."cause_kind",
   "message"."cause_id";
+
+-- dailyTotals: call
+select
+  "usage"."day",
+  cast(sum("usage"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2
+  and "usage"."day" < $3
+group by
+  "usage"."day";
+
+-- costliestAgents: call
+select
+  "usage"."agent_id",
+  cast(sum("usage"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2
+  and "usage"."day" < $3
+group by
+  "usage"."agent_id"
+having
+  sum("usage"."cost_micros") > $4
+order by
+  "cost_micros" desc,
+  "usage"."agent_id"
+limit
+  $5;
+
+-- dailyCostsOf: call
+select
+  "usage"."agent_id",
+  "usage"."day",
+  cast(sum("usage"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2
+  and "usage"."day" < $3
+  and "usage"."agent_id" = any ($4)
+group by
+  "usage"."agent_id",
+  "usage"."day";
 
 -- dailyCosts: call
 select

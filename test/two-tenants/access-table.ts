@@ -22,12 +22,14 @@ POST   /tenant/{tenant_id}/close                                        tenant:c
 POST   /tenant/{tenant_id}/reopen                                       tenant:close
 GET    /tenant/{tenant_id}/members                                      tenant:read
 POST   /tenant/{tenant_id}/members                                      tenant:members:write
+GET    /tenant/{tenant_id}/members/activity                             tenant:audit:read
 GET    /tenant/{tenant_id}/members/{user_id}                            tenant:audit:read
 PATCH  /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
 DELETE /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
 POST   /tenant/{tenant_id}/members/{user_id}/invitation                 tenant:members:write
 GET    /tenant/{tenant_id}/api-keys                                     tenant:keys:write
 POST   /tenant/{tenant_id}/api-keys                                     tenant:keys:write
+PATCH  /tenant/{tenant_id}/api-keys/{id}                                tenant:keys:write
 DELETE /tenant/{tenant_id}/api-keys/{id}                                tenant:keys:write
 GET    /tenant/{tenant_id}/runners                                      tenant:read
 GET    /tenant/{tenant_id}/cron-occurrences                             tenant:read
@@ -231,6 +233,7 @@ GET    /tenant/{tenant_id}/autocomplete                                 tenant:r
 GET    /v1/assistants                                                   any but runners
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 GET    /tenant/{tenant_id}/billing/costs                                tenant:billing:read
+GET    /tenant/{tenant_id}/budgets                                      tenant:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage               agent:read + runner
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write

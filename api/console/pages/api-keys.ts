@@ -4,25 +4,39 @@ import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { keyTable } from '../key-table.ts';
 import { page } from '../page.ts';
+import { memberName } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { tenantPath, withQuery } from '../visit.ts';
+import type { Child } from '../parts/tags.ts';
+import { type Visit, withQuery } from '../visit.ts';
 
-type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;
 
 const USES = 200;
 
-/** Maps the ids of keys to what the newest of these audit entries says about them. */
-const byKey = <T>(entries: Uses, of: (entry: Entry) => T | null): ReadonlyMap<string, T> =>
+/** Maps the ids of keys to the addresses from which they were last used, as far as the newest entries say. */
+const placesOf = (entries: Uses): ReadonlyMap<string, string> =>
   new Map(
-    (entries?.ok ? entries.value : []).toReversed().flatMap((entry) => {
-      const value = of(entry);
-      return entry.resource_id && value !== null ? [[entry.resource_id, value] as const] : [];
-    }),
+    (entries?.ok ? entries.value : [])
+      .toReversed()
+      .flatMap(({ resource_id, ip }) => (resource_id && ip !== null ? [[resource_id, ip] as const] : [])),
   );
+
+type Key = ReplyOf<Rows['listApiKeys']>[number];
+
+/** Returns the function that renders the actions on a key of the tenant. */
+export const keyMenu =
+  (visit: Visit) =>
+  ({ id, name }: Key): readonly Child[] => {
+    const path = { tenant_id: visit.params.tenant_id!, id };
+    return [
+      formLink(visit, visit.rows.renameApiKey, { ...path, name }, 'Rename', { returnTo: visit.url }),
+      historyLink(visit, id),
+      formLink(visit, visit.rows.revokeApiKey, path, 'Revoke', { look: 'danger', returnTo: visit.url }),
+    ];
+  };
 
 /** The page with the API keys of a tenant. */
 export const apiKeysPage = page({
@@ -35,20 +49,15 @@ export const apiKeysPage = page({
     const tenant_id = params.tenant_id!;
     return {
       keys: ask(rows.listApiKeys, { tenant_id, ...(cursor ? { cursor } : {}) }),
-      ...(may('tenant:audit:read')
-        ? {
-            uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }),
-            issued: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.created', limit: USES }),
-          }
-        : {}),
+      members: ask(rows.listMembers, { tenant_id, limit: 200 }),
+      ...(may('tenant:audit:read') ? { uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }) } : {}),
     };
   },
   title: () => 'API keys',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ keys, uses, issued }, visit) => {
+  view: ({ keys, members, uses }, visit) => {
     const { rows, params } = visit;
-    const places = byKey(uses, ({ ip }) => ip);
-    const owners = byKey(issued, ({ actor }) => actor.name ?? actor.email);
+    const places = placesOf(uses);
+    const owners = new Map(members.ok ? members.value.map((one) => [one.user_id, memberName(one)]) : []);
     const path = { tenant_id: params.tenant_id! };
     const create = formLink(visit, rows.createApiKey, path, 'New API key', { icon: 'plus', look: 'primary', returnTo: visit.path });
     return [
@@ -58,11 +67,8 @@ export const apiKeysPage = page({
           ? emptyState({ icon: 'key-round', title: 'No API keys', why: 'Programs and scripts sign in with a key.' }, create)
           : keyTable(found, {
               title: 'API keys',
-              use: ({ id }) => ({ owner: owners.get(id), from: places.get(id) }),
-              menu: ({ id }) => [
-                historyLink(visit, id),
-                formLink(visit, rows.revokeApiKey, { ...path, id }, 'Revoke', { look: 'danger', returnTo: visit.path }),
-              ],
+              use: ({ id, owner_id }) => ({ owner: owners.get(owner_id), from: places.get(id) }),
+              menu: keyMenu(visit),
             }),
       ),
       pager(keys, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),

@@ -1,13 +1,14 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { budgetHours, budgetTimes } from '../budget-hours.ts';
+import { budgetTimes } from '../budget-hours.ts';
+import { budgetCards } from '../budget-table.ts';
+import { costChart } from '../cost-chart.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { barChart } from '../parts/chart.ts';
 import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { card } from '../parts/facts.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
@@ -16,7 +17,7 @@ import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, p, strong, form, label, select, option, input, button } = tags;
+const { a, div, p, strong } = tags;
 
 type Breakdown = ReplyOf<Rows['readCostBreakdown']>;
 
@@ -30,10 +31,8 @@ const PERIOD: readonly FilterField[] = [
   { name: 'start', label: 'From', placeholder: 'yesterday 9:00' },
   { name: 'end', label: 'Until', placeholder: '2 hours ago' },
 ];
-const MAX_AGENTS = 200;
 
 const groupOf = ({ query }: Visit) => query.get('group_by') ?? 'day';
-const dayOf = (at: string): string => at.slice(0, 10);
 
 const anomalyText = ({ anomaly }: Breakdown['groups'][number]): Child =>
   anomaly === null
@@ -98,7 +97,7 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
       details: ({ group }) => group && detailsOf(visit, group),
       columns: [
         { title: 'Requests', look: 'number', cell: (row) => countText(row.requests) },
-        { title: 'Repriced', look: 'number', cell: ({ repriced_usd }) => exactUsd(repriced_usd) },
+        { title: "At today's prices", look: 'number', cell: ({ repriced_usd }) => exactUsd(repriced_usd) },
         { title: 'Billed', look: 'number', cell: ({ cost_usd }) => strong(null, exactUsd(cost_usd)) },
       ],
       attributes: ({ group }): Record<string, string | null> => (group ? {} : { 'data-kind': null, 'data-id': null, 'data-total': '' }),
@@ -107,59 +106,7 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
   );
 };
 
-/**
- * Renders a chart with the costs of each day from the start of the period to its end or today. Days without costs are
- * included.
- */
-const dayChart = ({ period, groups, total_cost_usd }: Breakdown) => {
-  const costs = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
-  const last = Math.min(Date.parse(period.end) - 1, Date.now());
-  const days: string[] = [];
-  for (let at = Date.parse(`${dayOf(period.start)}T00:00:00Z`); at <= last; at += 86_400_000) days.push(dayOf(new Date(at).toISOString()));
-  if (total_cost_usd === 0 || days.length === 0) return null;
-  const buckets = days.map((day) => ({ label: day, values: [costs.get(day) ?? 0] }));
-  return div(
-    { class: 'card' },
-    barChart({
-      id: 'costs',
-      title: 'Billed by day',
-      series: [{ label: 'Billed', tone: 'accent' }],
-      buckets,
-      format: usd,
-      bucketName: 'Day',
-    }),
-  );
-};
-
-const budgetForm = (visit: Visit, agents: ReplyOf<Rows['listAgents']>) => {
-  const kept = valuesIn(visit.query, ['group_by', 'start', 'end']);
-  const chosen = visit.query.get('agent_id') ?? '';
-  return form(
-    { method: 'get', action: visit.path, class: 'filter-fields' },
-    ...Object.entries(kept).map(([name, value]) => input({ type: 'hidden', name, value })),
-    div(
-      null,
-      label({ for: 'budget-agent' }, 'Agent'),
-      select(
-        { id: 'budget-agent', name: 'agent_id' },
-        ...agents.map(({ id, name }) => option({ value: id, selected: id === chosen }, name)),
-      ),
-    ),
-    div(
-      null,
-      label({ for: 'budget-limit' }, 'With another limit, in USD per hour'),
-      input({
-        id: 'budget-limit',
-        name: 'limit_usd',
-        value: visit.query.get('limit_usd') ?? '',
-        inputmode: 'decimal',
-        placeholder: 'as it was',
-        autocomplete: 'off',
-      }),
-    ),
-    div(null, span(null, ' '), button(null, 'Show the hours')),
-  );
-};
+const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /** The page with the costs of a tenant's agents, and how much of their hourly budgets they have used. */
 export const costListPage = page({
@@ -168,25 +115,26 @@ export const costListPage = page({
   nav: 'Costs',
   categories: ['budget', 'session'],
   asks: (visit) => {
-    const { ask, rows, params, query } = visit;
+    const { ask, rows, params, query, asOf } = visit;
     const tenant_id = params.tenant_id!;
     const period = valuesIn(query, PERIOD_NAMES);
     const group_by = groupOf(visit) as 'day';
     const agent_id = query.get('agent_id');
     const limit_usd = query.get('limit_usd');
     const { isClipped: _, ...hours } = budgetTimes(period, Date.now());
+    const days = { tenant_id, ...period, group_by: 'day', series_by: 'agent' } as const;
     return {
-      groups: ask(rows.readCostBreakdown, { tenant_id, ...period, group_by }),
-      ...(group_by === 'day' ? {} : { days: ask(rows.readCostBreakdown, { tenant_id, ...period, group_by: 'day' as const }) }),
-      agents: ask(rows.listAgents, { tenant_id, limit: MAX_AGENTS }),
-      ...(agent_id
-        ? { hours: ask(rows.readBudgetUsage, { tenant_id, agent_id, ...hours, ...(limit_usd ? { limit_usd } : {}) } as never) }
-        : {}),
+      groups: ask(rows.readCostBreakdown, group_by === 'day' ? days : { tenant_id, ...period, group_by }),
+      days: group_by === 'day' ? NOT_ASKED : ask(rows.readCostBreakdown, days),
+      budgets: asOf === null ? ask(rows.listBudgets, { tenant_id }) : NOT_ASKED,
+      names: agent_id ? agentNames(visit) : NOT_ASKED,
+      hours: agent_id
+        ? ask(rows.readBudgetUsage, { tenant_id, agent_id, ...hours, ...(limit_usd ? { limit_usd } : {}) } as never)
+        : NOT_ASKED,
     };
   },
   title: () => 'Costs',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ groups, days, agents, hours }, visit) => {
+  view: ({ groups, days, budgets, names, hours }, visit) => {
     const by = groupOf(visit);
     const tabs = filterTabs(
       'Group by',
@@ -199,23 +147,15 @@ export const costListPage = page({
     );
     const kept = valuesIn(visit.query, ['group_by', 'agent_id', 'limit_usd']);
     return [
-      heading('Costs', 'What the use of models has cost: as it was billed, and at the present prices.'),
+      heading('Costs', 'What the use of models has cost, and how much of their hourly budgets agents have used.'),
       div({ class: 'toolbar' }, tabs, filterForm(visit.path, PERIOD, valuesIn(visit.query, PERIOD_NAMES), kept)),
-      panel(days ?? groups, dayChart),
+      panel(days ?? groups, costChart),
       div(
         { class: 'below' },
         panel(groups, (value) => groupTable(visit, value)),
+        p({ class: 'quiet below' }, "At today's prices: what the same tokens would cost with the present prices of the models."),
       ),
-      div(
-        { class: 'below' },
-        card(
-          'Hourly budget of an agent',
-          panel(agents, (found) => (found.length === 0 ? p({ class: 'quiet' }, 'There is no agent yet.') : budgetForm(visit, found))),
-          hours
-            ? panel(hours, (value) => div({ class: 'below' }, ...budgetHours(value, visit, valuesIn(visit.query, ['start', 'end']))))
-            : null,
-        ),
-      ),
+      ...budgetCards(visit, { budgets, hours, names: namesIn(names) }),
     ];
   },
 });

@@ -1,28 +1,33 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { keyTable } from '../key-table.ts';
 import { page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
-import { auditEntry } from '../parts/audit-entry.ts';
+import { auditEntry, type PathTo } from '../parts/audit-entry.ts';
 import { badge } from '../parts/badge.ts';
 import { counted } from '../parts/count-text.ts';
+import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
+import { pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { rowMenu } from '../parts/row-menu.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { exact } from '../parts/time.ts';
-import { tenantPath, type Visit } from '../visit.ts';
+import { ago, exact } from '../parts/time.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+import { keyMenu } from './api-keys.ts';
 import { sentencePaths } from './audit.ts';
 import { actionsFor } from './members.ts';
+import { sessionTable } from './session-list.ts';
 
-const { a, aside, div, li, ol, p, span, strong, ul } = tags;
+const { a, aside, div, li, nav, ol, p, span, strong, ul } = tags;
 
 type Detail = ReplyOf<Rows['readMember']>;
 type Access = Detail['access'][number];
 type Given = Detail['role_given'];
 
-const RECENT = 10;
+const RECENT = 20;
 
 /** Says who gave a role, and when, with a link to the event. */
 const givenBy = (visit: Visit, given: Given | null): Child => {
@@ -66,56 +71,110 @@ const accessCard = (visit: Visit, member: Detail) => {
 const auditLink = (visit: Visit, filter: 'about' | 'user_id', text: string): Child =>
   a({ class: 'button', href: tenantPath(visit.params.tenant_id!, `/audit?${filter}=${visit.params.user_id!}`) }, text);
 
+type Entries = ReplyOf<Rows['listAuditLogs']>;
+
+const historyCard = (visit: Visit, entries: Entries, pathTo: PathTo): Child =>
+  card(
+    'What happened to them',
+    entries.length === 0
+      ? p({ class: 'quiet' }, 'Nothing is recorded about them.')
+      : ol({ class: 'history' }, ...entries.map((entry) => auditEntry(entry, { isOpen: false, more: [], pathTo }))),
+    div({ class: 'actions below' }, auditLink(visit, 'about', 'All of it'), auditLink(visit, 'user_id', 'What they did')),
+  );
+
+const keysOf = (visit: Visit, keys: ReplyOf<Rows['listApiKeys']>): Child =>
+  keys.length === 0
+    ? emptyState({ icon: 'key-round', title: 'No API keys', why: 'No key acts for this person in this tenant.' })
+    : keyTable(keys, { title: 'API keys', menu: keyMenu(visit) });
+
+const sessionsOf = (visit: Visit, found: ReplyOf<Rows['listReadableSessions']>): Child =>
+  found.length === 0
+    ? emptyState({ icon: 'message-square', title: 'No sessions', why: 'No session that you may read is for this person.' })
+    : sessionTable(found, visit);
+
+const TABS = [
+  ['access', 'Access', 'tenant:audit:read'],
+  ['keys', 'Keys', 'tenant:keys:write'],
+  ['sessions', 'Sessions', 'tenant:audit:read'],
+  ['history', 'History', 'tenant:audit:read'],
+] as const;
+type Tab = (typeof TABS)[number][0];
+
+const tabOf = ({ query, may }: Visit): Tab => TABS.find(([tab, , permit]) => tab === query.get('tab') && may(permit))?.[0] ?? 'access';
+
+const tabsOf = (visit: Visit): Child =>
+  nav(
+    { 'aria-label': 'Parts of the member', class: 'tabs page-tabs' },
+    ...TABS.filter(([, , permit]) => visit.may(permit)).map(([tab, label]) =>
+      a(
+        {
+          href: withQuery(visit, { tab: tab === 'access' ? null : tab, cursor: null }),
+          'aria-current': tab === tabOf(visit) ? 'page' : null,
+        },
+        label,
+      ),
+    ),
+  );
+
+const NOT_ASKED: Promise<null> = Promise.resolve(null);
+
 /** The page of a member: what they may do with which agents, who gave it to them, and what happened to them. */
 export const memberPage = page({
   path: '/console/t/:tenant_id/members/:user_id',
   permit: 'tenant:audit:read',
   nav: 'Members',
-  categories: ['tenant', 'agent', 'user'],
+  categories: ['tenant', 'agent', 'user', 'apikey', 'session'],
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
-    const path = { tenant_id: params.tenant_id!, user_id: params.user_id! };
-    const as_of = query.get('as_of') ?? undefined;
+    const [tenant_id, user_id, tab, cursor] = [params.tenant_id!, params.user_id!, tabOf(visit), query.get('cursor')];
+    const sent = { tenant_id, user_id, ...(cursor ? { cursor } : {}) };
     return {
-      member: ask(rows.readMember, { ...path, as_of }),
-      members: ask(rows.listMembers, { tenant_id: path.tenant_id, as_of, limit: 200 }),
-      history: ask(rows.listAuditLogs, { tenant_id: path.tenant_id, about: path.user_id, limit: RECENT }),
+      member: ask(rows.readMember, { tenant_id, user_id }),
+      owners: ask(rows.listMembers, { tenant_id, role: 'OWNER', limit: 2 }),
+      keys: tab === 'keys' ? ask(rows.listApiKeys, sent) : NOT_ASKED,
+      sessions: tab === 'sessions' ? ask(rows.listReadableSessions, sent) : NOT_ASKED,
+      // Only people who are members have a page of their own.
+      members: tab === 'history' ? ask(rows.listMembers, { tenant_id, limit: 200 }) : NOT_ASKED,
+      history: tab === 'history' ? ask(rows.listAuditLogs, { tenant_id, about: user_id, limit: RECENT }) : NOT_ASKED,
     };
   },
   title: ({ member }) => (member.ok ? memberName(member.value) : 'Member'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Members', tenantPath(params.tenant_id!, '/members')],
-  ],
-  view: ({ member, members, history }, visit) => {
+  trail: ({ params }) => [['Members', tenantPath(params.tenant_id!, '/members')]],
+  view: ({ member, owners, keys, sessions, members, history }, visit) => {
     if (!member.ok) return [heading('Member', null), problemPanel(member.problem)];
     const { value } = member;
-    const pathTo = sentencePaths(visit, new Set(members.ok ? members.value.map(({ user_id }) => user_id) : []));
-    const owners = members.ok ? members.value.filter(({ role }) => role === 'OWNER').length : 0;
+    const pathTo = sentencePaths(visit, new Set(members?.ok ? members.value.map(({ user_id }) => user_id) : []));
+    const listed = keys ?? sessions;
     return [
       div(
         { 'data-kind': 'member', 'data-id': value.user_id },
         heading(
           span(null, memberName(value), ' ', badge('active', value.role)),
           span(null, 'Role given ', givenBy(visit, value.role_given)),
-          rowMenu('menu-member', memberName(value), actionsFor(value, owners, visit)),
+          rowMenu('menu-member', memberName(value), actionsFor(value, owners.ok ? owners.value.length : 0, visit)),
         ),
+        tabsOf(visit),
         div(
           { class: 'detail' },
           div(
             { class: 'detail-main' },
-            accessCard(visit, value),
-            card(
-              'What happened to them',
-              panel(history, (entries) =>
-                ol({ class: 'history' }, ...entries.map((entry) => auditEntry(entry, { isOpen: false, more: [], pathTo }))),
-              ),
-              div({ class: 'actions below' }, auditLink(visit, 'about', 'All of it'), auditLink(visit, 'user_id', 'What they did')),
-            ),
+            tabOf(visit) === 'access' ? accessCard(visit, value) : null,
+            keys && panel(keys, (found) => keysOf(visit, found)),
+            sessions && panel(sessions, (found) => sessionsOf(visit, found)),
+            history && panel(history, (entries) => historyCard(visit, entries, pathTo)),
+            listed && pager(listed, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
           ),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
-            card('Facts', facts({ 'E-mail': value.email, 'Member since': exact(value.created_at), Id: shortId(value.user_id) })),
+            card(
+              'Facts',
+              facts({
+                'E-mail': value.email,
+                'Member since': exact(value.created_at),
+                'Last seen': ago(value.last_seen_at),
+                Id: shortId(value.user_id),
+              }),
+            ),
           ),
         ),
       ),

@@ -1,19 +1,22 @@
 import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
-import { dataTable } from '../parts/data-table.ts';
+import { countText } from '../parts/count-text.ts';
+import { type DataColumn, dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { valuesIn } from '../parts/filter-form.ts';
+import { filterTabs, searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
-import { problemPanel } from '../parts/problem-panel.ts';
+import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { p, span } = tags;
+const { a, div, p, span } = tags;
 
 type Member = ReplyOf<Rows['listMembers']>[number];
 
@@ -37,15 +40,35 @@ export const actionsFor = (member: Member, owners: number, visit: Visit): readon
   ];
 };
 
-const memberTable = (members: readonly Member[], visit: Visit): Child => {
-  const owners = members.filter(({ role }) => role === 'OWNER').length;
-  return dataTable<Member>(
+type Activity = ReplyOf<Rows['listMemberActivity']>[number];
+
+const ROLES = ['OWNER', 'ADMIN', 'MEMBER', 'AUDITOR'] as const satisfies readonly Member['role'][];
+type Role = (typeof ROLES)[number];
+
+const unknown = (): Child => span({ class: 'quiet' }, '—');
+
+const agentsOf = ({ role, user_id }: Member, activity: ReadonlyMap<string, Activity>): Child => {
+  if (role === 'OWNER' || role === 'ADMIN') return 'all';
+  const found = activity.get(user_id);
+  return found ? countText(found.agent_count) : unknown();
+};
+
+type Shown = { readonly owners: number; readonly activity: ReadonlyMap<string, Activity> | null };
+
+const memberTable = (members: readonly Member[], visit: Visit, { owners, activity }: Shown): Child =>
+  dataTable<Member>(
     {
       ...{ title: 'Members', kind: 'member', nameTitle: 'Member', id: ({ user_id }) => user_id, name: memberName },
       href: ({ user_id }) => (visit.may('tenant:audit:read') ? tenantPath(visit.params.tenant_id!, `/members/${user_id}`) : null),
       details: ({ name, email }) => (name === null ? null : email),
       columns: [
         { title: 'Role', look: 'state', cell: ({ role }) => span({ class: 'badge calm' }, role) },
+        ...(activity === null
+          ? []
+          : ([
+              { title: 'Agents', look: 'number', cell: (member) => agentsOf(member, activity) },
+              { title: 'Last seen', look: 'number', cell: ({ user_id }) => ago(activity.get(user_id)?.last_seen_at ?? null) },
+            ] as const satisfies readonly DataColumn<Member>[])),
         { title: 'Since', look: 'number', cell: ({ created_at }) => ago(created_at) },
       ],
       menu: (member) => [...actionsFor(member, owners, visit), historyLink(visit, member.user_id)],
@@ -53,34 +76,74 @@ const memberTable = (members: readonly Member[], visit: Visit): Child => {
     },
     members,
   );
+
+type Counts = Readonly<Record<Role, Answer<readonly Member[]>>>;
+
+const countOf = (counts: Counts, role: Role): number => Number(counts[role].headers.get('total-count') ?? 0);
+
+const tabsOf = (visit: Visit, counts: Counts): Child => {
+  const tab = (value: Role | null, label: string, count: number) => ({
+    value,
+    label: [label, span({ class: 'quiet', 'data-count': String(count) } as never, ` ${countText(count)}`)],
+    href: withQuery(visit, { role: value, cursor: null }),
+  });
+  const all = ROLES.reduce((sum, role) => sum + countOf(counts, role), 0);
+  return filterTabs('Filter by role', visit.query.get('role'), [
+    tab(null, 'All', all),
+    ...ROLES.map((role) => tab(role, role, countOf(counts, role))),
+  ]);
 };
+
+const nothing = (visit: Visit): Child =>
+  visit.query.get('q') || visit.query.get('role')
+    ? emptyState(
+        { icon: 'search', title: 'No member matches', why: 'Nothing matches the filters of this page.' },
+        a({ class: 'button', href: withQuery(visit, { q: null, role: null, cursor: null }) }, 'Clear the filters'),
+      )
+    : emptyState({ icon: 'users', title: 'No members', why: 'At this time the tenant had none.' });
+
+const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /** The page with the members of the tenant, their roles and their invitations. */
 export const membersPage = page({
   path: '/console/t/:tenant_id/members',
   permit: 'tenant:read',
   nav: 'Members',
-  categories: ['tenant'],
-  asks: ({ ask, rows, params, query }) => {
-    const [as_of, cursor] = [query.get('as_of') ?? undefined, query.get('cursor')];
-    return { members: ask(rows.listMembers, { tenant_id: params.tenant_id!, as_of, limit: 200, ...(cursor === null ? {} : { cursor }) }) };
+  categories: ['tenant', 'agent', 'user'],
+  asks: ({ ask, rows, params, query, may, asOf }) => {
+    const tenant_id = params.tenant_id!;
+    const members = ask(rows.listMembers, { tenant_id, ...valuesIn(query, ['q', 'role', 'cursor']) } as never);
+    const idsOf = (found: readonly Member[]) => found.map(({ user_id }) => user_id).join(',');
+    const ofRole = (role: Role) => ask(rows.listMembers, { tenant_id, role, limit: 1 });
+    return {
+      members,
+      activity:
+        may('tenant:audit:read') && asOf === null
+          ? members.then((found) =>
+              found.ok && found.value.length > 0 ? ask(rows.listMemberActivity, { tenant_id, user_id: idsOf(found.value) }) : null,
+            )
+          : NOT_ASKED,
+      ...{ OWNER: ofRole('OWNER'), ADMIN: ofRole('ADMIN'), MEMBER: ofRole('MEMBER'), AUDITOR: ofRole('AUDITOR') },
+    };
   },
   title: () => 'Members',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ members }, visit) => {
-    const add = formLink(visit, visit.rows.inviteMember, { tenant_id: visit.params.tenant_id! }, 'Add a member', {
+  view: ({ members, activity, ...counts }, visit) => {
+    const add = formLink(visit, visit.rows.inviteMember, { tenant_id: visit.params.tenant_id! }, 'Invite a member', {
       icon: 'plus',
       look: 'primary',
       returnTo: visit.path,
     });
-    const list = () => {
-      if (!members.ok) return problemPanel(members.problem);
-      if (members.value.length > 0) return memberTable(members.value, visit);
-      return emptyState({ icon: 'users', title: 'No members', why: 'At this time the tenant had none.' });
-    };
+    const numbers = activity?.ok ? new Map(activity.value.map((one) => [one.user_id, one])) : null;
+    const shown = { owners: countOf(counts, 'OWNER'), activity: numbers };
+    const kept = valuesIn(visit.query, ['role']);
     return [
-      heading('Members', 'People of this tenant. An invitation is a token with which a member gets their first API key.', add),
-      list(),
+      heading('Members', 'People of this tenant, and what they may do in it.', add),
+      div(
+        { class: 'toolbar' },
+        tabsOf(visit, counts),
+        searchField(visit.path, { name: 'q', value: visit.query.get('q') ?? '', placeholder: 'Search by name or e-mail' }, kept),
+      ),
+      panel(members, (found) => (found.length > 0 ? memberTable(found, visit, shown) : nothing(visit))),
       pager(members, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
       visit.may('tenant:members:write')
         ? p({ class: 'quiet below' }, 'Before a role changes, the page Access says who gains and loses what.')

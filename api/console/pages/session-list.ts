@@ -53,7 +53,8 @@ const tabs = (visit: Visit): Child => {
 const tokens = ({ prompt_tokens, completion_tokens }: Session): string =>
   `${countText(prompt_tokens)} in, ${countText(completion_tokens)} out`;
 
-const sessionTable = (found: readonly Session[], visit: Visit) =>
+/** Renders a table of sessions. */
+export const sessionTable = (found: readonly Session[], visit: Visit) =>
   dataTable<Session>(
     {
       ...{ title: 'Sessions', kind: 'session', nameTitle: 'Session', id: ({ id }) => id, name: ({ title }) => title ?? 'Untitled session' },
@@ -154,7 +155,6 @@ export const sessionListPage = page({
     };
   },
   title: () => 'Sessions',
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ sessions, members, agents, assignable, may }, visit) => {
     const names = namesIn(agents);
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];

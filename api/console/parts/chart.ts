@@ -19,6 +19,8 @@ export type Chart = {
   readonly title: string;
   readonly series: readonly ChartSeries[];
   readonly buckets: readonly ChartBucket[];
+  /** Numbers of another time, one for each bucket, which are drawn as a line over the bars. */
+  readonly line?: { readonly label: string; readonly values: readonly number[] } | undefined;
   /** Formats a number; by default, with thousands separators. */
   readonly format?: (value: number) => string;
   /** The title of the first column in the table of the numbers. */
@@ -31,9 +33,19 @@ const [WIDTH, HEIGHT, GRID_LINES] = [960, 160, 4];
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
+const sizeOfMerged = (count: number): number => Math.ceil(count / MAX_BUCKETS);
+
+/** Adds up the numbers of the line for those buckets that are merged. */
+const mergedLine = ({ line, buckets }: Chart): Chart['line'] => {
+  const size = sizeOfMerged(buckets.length);
+  if (!line || size <= 1) return line;
+  const count = Math.ceil(buckets.length / size);
+  return { ...line, values: Array.from({ length: count }, (_, n) => sumOf(line.values.slice(n * size, (n + 1) * size))) };
+};
+
 /** Adds up neighbouring buckets, so that at most MAX_BUCKETS remain. */
 export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] => {
-  const size = Math.ceil(buckets.length / MAX_BUCKETS);
+  const size = sizeOfMerged(buckets.length);
   if (size <= 1) return buckets;
   return Array.from({ length: Math.ceil(buckets.length / size) }, (_, index) => {
     const group = buckets.slice(index * size, (index + 1) * size);
@@ -94,6 +106,14 @@ const barOf = ({ id, series, format = String }: Chart, { label, values, href }: 
 
 type Scale = { readonly step: number; readonly top: number };
 
+const drawnLine = ({ line }: Chart, { step, top }: Scale) =>
+  line
+    ? element('polyline', {
+        points: line.values.map((value, n) => `${rounded((n + 0.5) * step)},${rounded(HEIGHT - (value / top) * HEIGHT)}`).join(' '),
+        class: 'chart-line',
+      })
+    : null;
+
 const drawing = (chart: Chart, scale: Scale) => {
   const { id, title, series, buckets } = chart;
   const lines = Array.from({ length: GRID_LINES }, (_, n) => rounded((n / GRID_LINES) * HEIGHT));
@@ -111,6 +131,7 @@ const drawing = (chart: Chart, scale: Scale) => {
     element('defs', {}, ...series.map((one, index) => patternOf(id, one, index))),
     ...lines.map((y) => element('path', { d: `M0 ${y}H${WIDTH}`, class: 'grid-line' })),
     ...buckets.map((bucket, index) => barOf(chart, bucket, index, scale)),
+    drawnLine(chart, scale),
   );
 };
 
@@ -121,7 +142,10 @@ const swatch = (id: string, index: number) =>
     element('rect', { width: 16, height: 16, rx: 3, fill: `url(#${patternId(id, index)})` }),
   );
 
-const legendOf = ({ id, series, buckets, format = String }: Chart) =>
+const lineSwatch = () =>
+  element('svg', { viewBox: '0 0 16 16', class: 'swatch', 'aria-hidden': 'true' }, element('path', { d: 'M0 8h16', class: 'chart-line' }));
+
+const legendOf = ({ id, series, buckets, line, format = String }: Chart) =>
   ul(
     { class: 'legend' },
     ...series.map(({ label }, index) =>
@@ -132,19 +156,28 @@ const legendOf = ({ id, series, buckets, format = String }: Chart) =>
         span({ class: 'quiet' }, format(sumOf(buckets.map(({ values }) => values[index] ?? 0)))),
       ),
     ),
+    line ? li(null, lineSwatch(), span(null, line.label), span({ class: 'quiet' }, format(sumOf(line.values)))) : null,
   );
 
-const tableOf = ({ title, series, buckets, format = String, bucketName = 'Time' }: Chart) =>
+const tableOf = ({ title, series, buckets, line, format = String, bucketName = 'Time' }: Chart) =>
   div(
     { class: 'hidden' },
     table(
       null,
       caption(null, title),
-      thead(null, tr(null, th({ scope: 'col' }, bucketName), ...series.map(({ label }) => th({ scope: 'col' }, label)))),
+      thead(
+        null,
+        tr(null, th({ scope: 'col' }, bucketName), ...[...series, ...(line ? [line] : [])].map(({ label }) => th({ scope: 'col' }, label))),
+      ),
       tbody(
         null,
-        ...buckets.map(({ label, values }) =>
-          tr(null, th({ scope: 'row' }, label), ...series.map((_, index) => td(null, format(values[index] ?? 0)))),
+        ...buckets.map(({ label, values }, n) =>
+          tr(
+            null,
+            th({ scope: 'row' }, label),
+            ...series.map((_, index) => td(null, format(values[index] ?? 0))),
+            line ? td(null, format(line.values[n] ?? 0)) : null,
+          ),
         ),
       ),
     ),
@@ -159,9 +192,9 @@ const plain = (value: number): string => NUMBER.format(value);
  * series has a colour and a pattern.
  */
 export const barChart = (given: Chart): Node => {
-  const chart = { ...given, buckets: merged(given.buckets), format: given.format ?? plain };
+  const chart = { ...given, buckets: merged(given.buckets), line: mergedLine(given), format: given.format ?? plain };
   const { title, buckets, format } = chart;
-  const top = axisTop(Math.max(0, ...buckets.map(({ values }) => sumOf(values))));
+  const top = axisTop(Math.max(0, ...buckets.map(({ values }) => sumOf(values)), ...(chart.line?.values ?? [])));
   const middle = buckets.length > 4 ? buckets[buckets.length >> 1] : undefined;
   const ends = [buckets[0]?.label, middle?.label, given.endText ?? buckets.at(-1)?.label];
   return figure(

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as User from '../../domain/identity/user.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { agents } from '../../projections/agents/agent.ts';
+import { agentCountsOf } from '../../projections/agents/agent-access.queries.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+
+/** How many ids of members one query can have. */
+const MAX_IDS = 200;
+
+export const LastSeen = Timestamp.nullable().meta({
+  description: 'When the member last made a request, in any tenant; updated at most once an hour. Null if never',
+});
+
+const MemberActivity = z
+  .object({
+    user_id: idOf('user'),
+    agent_count: z.int().meta({ description: 'On how many agents the member has a role or a grant', examples: [3] }),
+    last_seen_at: LastSeen,
+  })
+  .meta({ id: 'MemberActivity' });
+
+const query = z.strictObject({
+  user_id: z
+    .string()
+    .regex(
+      new RegExp(`^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,${MAX_IDS - 1}}$`),
+      `must be a list of at most ${MAX_IDS} ids of members, separated by commas`,
+    )
+    .optional()
+    .meta({ description: `Only these members, separated by commas; by default, ${MAX_IDS} of them` }),
+});
+
+const readActivity = async (ctx: Ctx, asked: readonly string[] | undefined): Promise<z.output<typeof MemberActivity>[]> => {
+  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
+  const ids = [...new Set(asked ?? Object.keys(members))].filter((id) => members[id] !== undefined).slice(0, MAX_IDS);
+  const since = ids.map((id) => members[id]!.since);
+  const [counts, users] = await Promise.all([
+    agentCountsOf(ctx.reads, { tenant_id: ctx.tenant, user_ids: ids, since }),
+    Promise.all(ids.map((id) => ctx.load(User, id))),
+  ]);
+  return ids.map((user_id, n) => ({ user_id, agent_count: counts.get(user_id) ?? 0, last_seen_at: users[n]!.state.last_login_at }));
+};
+
+export const memberActivityOperations = {
+  listMemberActivity: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/members/activity',
+    summary: 'List when members were last seen, and how many agents they have',
+    details: 'One entry for each member. OWNERs and ADMINs may do everything with all agents, also without a role on them.',
+    permit: 'tenant:audit:read',
+    query,
+    reply: z.array(MemberActivity),
+    projection: agents.name,
+    noETag: true,
+    run: async (ctx, { user_id }) => ({
+      body: JSON.stringify(z.array(MemberActivity).parse(await readActivity(ctx, user_id?.split(',')))),
+      next: null,
+    }),
+  }),
+};
