@@ -62,7 +62,7 @@ export const budgetStateOperations = {
   listBudgets: operation({
     method: 'get',
     path: '/tenant/:tenant_id/budgets',
-    summary: 'List how much of their hourly budgets agents have used',
+    summary: 'List the use of hourly budgets',
     details:
       'Those agents that have a limit and that the caller may see, the fullest first: at most 100, the active ones and those that changed last before others.',
     permit: 'tenant:read',

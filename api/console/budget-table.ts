@@ -23,7 +23,7 @@ const MAX_BUDGETS = 100;
 
 /** Says what the used amount is made of. */
 const sumText = ({ used_usd, sessions_usd, settled_usd, reserved_usd }: Budget): string =>
-  `${usd(sessions_usd)} sessions + ${usd(settled_usd)} settled + ${usd(reserved_usd)} reserved = ${usd(used_usd)}`;
+  `Sessions ${usd(sessions_usd)} + settled ${usd(settled_usd)} + reserved ${usd(reserved_usd)} = ${usd(used_usd)}`;
 
 const refusedText = ({ refused_sessions, refused_reservations }: Budget): Child => {
   const parts = [

@@ -49,8 +49,9 @@ export const memberActivityOperations = {
   listMemberActivity: operation({
     method: 'get',
     path: '/tenant/:tenant_id/members/activity',
-    summary: 'List when members were last seen, and how many agents they have',
-    details: 'One entry for each member. OWNERs and ADMINs may do everything with all agents, also without a role on them.',
+    summary: 'List when members were last seen',
+    details:
+      'One entry for each member, also with the number of their agents. OWNERs and ADMINs may do everything with all agents, also without a role on them.',
     permit: 'tenant:audit:read',
     query,
     reply: z.array(MemberActivity),

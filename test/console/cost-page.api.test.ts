@@ -107,7 +107,7 @@ test('the budgets of all agents are listed, the fullest first, with what their s
     [roomy, 'ok'],
     [idle, 'ok'],
   ]);
-  assert.match(text, /\$0\.00 sessions \+ \$0\.00 settled \+ \$1\.00 reserved = \$1\.00/);
+  assert.match(text, /Sessions \$0\.00 \+ settled \$0\.00 \+ reserved \$1\.00 = \$1\.00/);
   assert.match(text, new RegExp(`run/changeAgentBudget\\?[^"]*agent_id=${full}`));
 });
 
