@@ -112,7 +112,8 @@ test('the page of a member is one click from the list, and says who gave each ac
   assert.match(list, new RegExp(`href="${p.base}/members/${daniel.user_id}"`));
   const { text } = await p.open(`${p.base}/members/${daniel.user_id}`);
   assert.match(text, /data-kind="member-access"[\s\S]+Docs Garden[\s\S]+Refund Desk[\s\S]+MANAGER[\s\S]+by ada@example\.com/);
-  assert.match(text, new RegExp(`/audit\\?about=${daniel.user_id}`));
+  const history = await p.open(`${p.base}/members/${daniel.user_id}?tab=history`);
+  assert.match(history.text, new RegExp(`/audit\\?about=${daniel.user_id}`));
   assert.match((await p.open(`${p.base}/audit?about=${daniel.user_id}`)).text, /granted/);
 });
 
