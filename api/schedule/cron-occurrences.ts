@@ -91,7 +91,7 @@ type ActiveJob = Awaited<ReturnType<typeof activeJobsOf>>[number];
 /**
  * Returns a job with its next undecided occurrence, in a list. The list is empty if the job has no further occurrence.
  */
-const plannedJob = async (ctx: Ctx, { id, name, next_fire_at, schedule_revision }: ActiveJob) => {
+export const plannedJob = async (ctx: Ctx, { id, name, next_fire_at, schedule_revision }: ActiveJob) => {
   const { state } = await ctx.load(CronJob, id);
   // If the revisions differ, the read model does not have the last change of the schedule yet.
   const next = state.schedule_revision === schedule_revision ? next_fire_at : state.next_fire_at;

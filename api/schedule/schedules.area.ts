@@ -1,11 +1,18 @@
 import type { Area } from '../area.ts';
 import { blackoutOperations } from './blackout.ts';
+import { blackoutImpactOperations } from './blackout-impact.ts';
 import { cronJobOperations } from './cron-job.ts';
 import { cronOccurrenceOperations } from './cron-occurrences.ts';
 import { cronPreviewOperations } from './cron-preview.ts';
 
 export const schedulesArea = {
   title: 'Schedules',
-  operations: () => ({ ...cronJobOperations, ...cronPreviewOperations, ...cronOccurrenceOperations, ...blackoutOperations }),
+  operations: () => ({
+    ...cronJobOperations,
+    ...cronPreviewOperations,
+    ...cronOccurrenceOperations,
+    ...blackoutOperations,
+    ...blackoutImpactOperations,
+  }),
   plainRoutes: [],
 } satisfies Area;

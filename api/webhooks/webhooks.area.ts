@@ -3,6 +3,7 @@ import { redactionOperations } from '../redaction/redaction-patterns.ts';
 import { agentIntegrationOperations } from './agent-integrations.ts';
 import { deliveryBodies, deliveryOperationsOf } from './delivery.ts';
 import { createDeliveryStates } from './delivery-states.ts';
+import { guardrailSummaryOperations } from './guardrail-summary.ts';
 import { guardrailOperations } from './guardrails.ts';
 import { heldDeliveryOperationsOf } from './held-deliveries.ts';
 import { inboundWebhook } from './inbound-webhook.ts';
@@ -27,6 +28,7 @@ export const webhooksArea = {
       ...integrationOperations,
       ...agentIntegrationOperations,
       ...guardrailOperations,
+      ...guardrailSummaryOperations,
       ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
       ...deliveryOperationsOf(readDelivery, readPreviews, states),
       ...heldDeliveryOperationsOf(states),

@@ -46,18 +46,36 @@ export const CronBlackoutUpdate = z
   })
   .meta({ id: 'CronBlackoutUpdate', examples: [{ end_date: '2027-01-06' }] });
 
-/** Returns the refusal for an agent that does not exist, or that the caller may not see. */
-const unknownAgent = () => invalid('/agent_id', 'there is no such agent', 'unknown_agent');
+const MAX_IMPACT_AGENTS = 200;
 
-const assertAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
+export const CronBlackoutImpactRequest = z
+  .strictObject({
+    start_date: Day.meta(META.start_date),
+    end_date: Day.meta(META.end_date),
+    agent_ids: z
+      .array(Id25)
+      .min(1)
+      .max(MAX_IMPACT_AGENTS)
+      .nullable()
+      .default(null)
+      .meta({ description: 'The agents whose jobs do not fire; null: every agent of the tenant', examples: [null] }),
+    recurring_yearly: z.boolean().default(false).meta(META.recurring_yearly),
+    timezone: TimeZone.default('UTC').meta(META.timezone),
+  })
+  .meta({ id: 'CronBlackoutImpactRequest', examples: [{ start_date: '2026-12-24', end_date: '2027-01-01' }] });
+
+/** Returns the refusal for an agent that does not exist, or that the caller may not see. */
+const unknownAgent = (pointer: string) => invalid(pointer, 'there is no such agent', 'unknown_agent');
+
+const assertAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
-  if (state.status !== 'live') throw unknownAgent();
+  if (state.status !== 'live') throw unknownAgent(pointer);
 };
 
-/** Checks that the caller may see this agent. @throws Refusal invalid if not */
-export const assertVisibleAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
-  await assertAgent(ctx, agent_id);
-  if (!(await ctx.may('agent:read', agent_id))) throw unknownAgent();
+/** Checks that the caller may see this agent. @throws Refusal invalid if not, for the field at `pointer` */
+export const assertVisibleAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
+  await assertAgent(ctx, agent_id, pointer);
+  if (!(await ctx.may('agent:read', agent_id))) throw unknownAgent(pointer);
 };
 
 /** Loads a blackout of the context's tenant. @throws Refusal not_found */

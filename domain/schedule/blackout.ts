@@ -19,6 +19,9 @@ export type BlackoutFields = {
   readonly timezone: string;
 };
 
+/** The fields that say which days belong to a blackout. */
+export type BlackoutDays = Pick<BlackoutFields, 'start_date' | 'end_date' | 'recurring_yearly' | 'timezone'>;
+
 export type BlackoutEvent =
   | { type: 'BlackoutDeclared'; data: BlackoutFields }
   | { type: 'BlackoutChanged'; data: Partial<BlackoutFields> }
@@ -74,7 +77,7 @@ export const assertDeclared = ({ status }: Blackout): void => {
 
 /** Checks that the last day is not before the first day. @throws Refusal invalid if it is */
 export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
-  if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
+  if (end_date < start_date) throw invalid('/end_date', 'must not be before the first day');
 };
 
 /** Declares (creates) a blackout. @throws Refusal invalid if the blackout would end before it starts */
@@ -109,7 +112,7 @@ export const lift = (blackout: Blackout): BlackoutEvent[] => {
 const inYear = (date: string, year: number): string => Temporal.PlainDate.from(date).with({ year }).toString();
 
 /** Returns the first and the last day of a yearly blackout `years` years after its first year. */
-const daysAfter = ({ start_date, end_date }: BlackoutFields, years: number): readonly [string, string] => [
+const daysAfter = ({ start_date, end_date }: BlackoutDays, years: number): readonly [string, string] => [
   inYear(start_date, Number(start_date.slice(0, 4)) + years),
   inYear(end_date, Number(end_date.slice(0, 4)) + years),
 ];
@@ -121,7 +124,7 @@ const LAST_YEAR = 9_999;
 const yearOf = (date: string): number => Number(date.slice(0, 4));
 
 /** Returns the first and the last day of each period of the blackout, except periods that end before `day`. */
-export const periodsFrom = (blackout: BlackoutFields, day: string): readonly (readonly [first: string, last: string])[] => {
+export const periodsFrom = (blackout: BlackoutDays, day: string): readonly (readonly [first: string, last: string])[] => {
   const { end_date, recurring_yearly } = blackout;
   const first = Math.max(0, yearOf(day) - yearOf(end_date));
   const years = recurring_yearly ? Array.from({ length: MAX_YEARS }, (_, n) => first + n) : [0];
@@ -132,7 +135,7 @@ export const periodsFrom = (blackout: BlackoutFields, day: string): readonly (re
 };
 
 /** Returns whether the blackout covers the point in time `instant` (RFC 3339). */
-export const covers = (blackout: BlackoutFields, instant: string): boolean => {
+export const covers = (blackout: BlackoutDays, instant: string): boolean => {
   const day = localTimeOf(instant, blackout.timezone).slice(0, 10);
   if (day < blackout.start_date) return false;
   if (!blackout.recurring_yearly) return day <= blackout.end_date;

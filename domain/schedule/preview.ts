@@ -47,7 +47,7 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
  * Returns the start, in UTC, of the day that is `days` days after `date`. If this is after the year 9999, returns the
  * end of that year.
  */
-const startOf = (date: string, days: number): string =>
+export const startOf = (date: string, days: number): string =>
   new Date(Math.min(LAST_MS, Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS)).toISOString();
 
 /**

@@ -48,6 +48,8 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/deliveries/held',
   'GET    /tenant/{tenant_id}/deliveries/problems',
   'GET    /tenant/{tenant_id}/deliveries/summary',
+  'GET    /tenant/{tenant_id}/guardrails/summary',
+  'POST   /tenant/{tenant_id}/cron-blackouts/impact',
   'GET    /tenant/{tenant_id}/diff',
   'GET    /tenant/{tenant_id}/effective-permissions',
   'GET    /tenant/{tenant_id}/events/{event_id}',

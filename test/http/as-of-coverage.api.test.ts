@@ -78,6 +78,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listCronRuns: 'decisions that never change',
   listCronBlackouts: 'a list that is not among those of decisions.md; each of them has it',
   previewCronJob: 'the future',
+  summarizeGuardrails: 'the last hours until now',
   getAgentRuntime: 'what the runner needs now',
   getDeliveryBody: 'bytes that never change',
   getSkillPackage: 'bytes that never change',

@@ -5137,6 +5137,98 @@ order by
 limit
   200;
 
+-- guardrailHits: of a tenant
+select
+  checked.verdict ->> 'rule' as "rule",
+  checked.verdict ->> 'verdict' as "verdict",
+  count(*) as "count",
+  max("checked"."received_at") as "last_at"
+from
+  (
+    select
+      "newest"."received_at",
+      jsonb_array_elements(newest.doc::jsonb -> 'guardrails') as "verdict"
+    from
+      (
+        select
+          "delivery"."received_at",
+          "delivery"."doc"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."tenant_id" = $1
+          and "delivery"."received_at" >= $2
+          and "delivery"."outcome" <> $3
+        order by
+          "delivery"."received_at" desc,
+          "delivery"."id" desc
+        limit
+          20000
+      ) as "newest"
+  ) as "checked"
+where
+  checked.verdict ->> 'verdict' <> $4
+group by
+  "rule",
+  checked.verdict ->> 'verdict';
+
+-- guardrailHits: of an integration
+select
+  checked.verdict ->> 'rule' as "rule",
+  checked.verdict ->> 'verdict' as "verdict",
+  count(*) as "count",
+  max("checked"."received_at") as "last_at"
+from
+  (
+    select
+      "newest"."received_at",
+      jsonb_array_elements(newest.doc::jsonb -> 'guardrails') as "verdict"
+    from
+      (
+        select
+          "delivery"."received_at",
+          "delivery"."doc"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."tenant_id" = $1
+          and "delivery"."received_at" >= $2
+          and "delivery"."outcome" <> $3
+          and "delivery"."integration_id" = $4
+        order by
+          "delivery"."received_at" desc,
+          "delivery"."id" desc
+        limit
+          20000
+      ) as "newest"
+  ) as "checked"
+where
+  checked.verdict ->> 'verdict' <> $5
+group by
+  "rule",
+  checked.verdict ->> 'verdict';
+
+-- checkedCount: of a tenant
+select
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."outcome" <> $3;
+
+-- checkedCount: of an integration
+select
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."outcome" <> $3
+  and "delivery"."integration_id" = $4;
+
 -- mailboxPage: first page
 select
   string_agg("page"."doc", $1) filter (

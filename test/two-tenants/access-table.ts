@@ -120,6 +120,7 @@ GET    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:i
 PUT    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:integrations:write
 GET    /tenant/{tenant_id}/guardrails                                   tenant:integrations:read
 PUT    /tenant/{tenant_id}/guardrails                                   tenant:integrations:write
+GET    /tenant/{tenant_id}/guardrails/summary                           tenant:integrations:read
 POST   /tenant/{tenant_id}/guardrails/try                               tenant:integrations:read
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
 POST   /tenant/{tenant_id}/webhook-integrations/{id}/test-delivery      tenant:integrations:write
@@ -199,6 +200,7 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/preview     agent:re
 GET    /tenant/{tenant_id}/cron-blackouts                               tenant:read
 POST   /tenant/{tenant_id}/cron-blackouts                               tenant:settings:write
 POST   /tenant/{tenant_id}/cron-blackouts/preview                       tenant:read naming an agent
+POST   /tenant/{tenant_id}/cron-blackouts/impact                        tenant:read
 GET    /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:read
 PATCH  /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write

@@ -75,6 +75,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
 const NAMES: Readonly<Record<string, ResourceType>> = {
   tenant_id: 'tenant',
   agent_id: 'agent',
+  agent_ids: 'agent',
   target_agent_id: 'agent',
   source_id: 'agent',
   user_id: 'member',
