@@ -154,15 +154,29 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
   return div({ class: 'chat-write', id: WRITE_ID }, message);
 };
 
+/**
+ * Renders the form with which a visitor starts a session: the message and its files are sent together. The fields with
+ * text come before the files, which are read while they arrive.
+ */
 export const startForm = (visit: Visit, agent_id: string): Child =>
-  callForm(
-    visit,
-    { operation: 'startSession', params: { tenant_id: visit.params.tenant_id!, agent_id } },
+  form(
+    {
+      method: 'post',
+      action: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/sessions`),
+      enctype: 'multipart/form-data',
+      ...{ class: 'chat-form', 'data-form': 'startSession', autocomplete: 'off' },
+    } as never,
+    hidden('_key', crypto.randomUUID()),
+    area('/message/content', 'First message to the agent', { required: true }),
     label(
       { class: 'chat-text' },
-      span({ class: 'quiet' }, 'What it is about (optional)'),
+      span({ class: 'quiet' }, 'What it is about (optional; otherwise the first line of the message)'),
       input({ type: 'text', name: '/title', maxlength: 255 } as never),
     ),
-    area('/message/content', 'First message to the agent', { required: true }),
-    div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Start'))),
+    label(
+      { class: 'chat-text' },
+      span({ class: 'quiet' }, 'Files (optional, each at most 25 MiB)'),
+      input({ type: 'file', name: UPLOAD_FIELD, multiple: true } as never),
+    ),
+    div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Start the session'))),
   );

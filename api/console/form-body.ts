@@ -28,7 +28,14 @@ const emptied = ({ isNullable, isRequired }: Field, drawn: unknown, empty: unkno
   return isNullable ? null : empty;
 };
 
+/** Reads the values of a field in which several can be chosen or, separated by spaces or commas, typed. */
+const readSeveral = (field: Field, submitted: Submitted, at: string): unknown => {
+  const values = submitted.getAll(at).flatMap((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
+  return values.length > 0 ? [...new Set(values)] : emptied(field, undefined, '');
+};
+
 const readText = (field: Field & { kind: 'text' }, submitted: Submitted, { at, drawn }: Reading): unknown => {
+  if (field.look.isSeveral) return readSeveral(field, submitted, at);
   const shown = normalized(submitted.get(at) ?? '');
   const zone = submitted.get(ZONE_FIELD) ?? 'UTC';
   // Line ends are not compared, because browsers change them.

@@ -57,6 +57,8 @@ export type Preview = {
   readonly hours?: number;
   readonly isFirst?: true;
   readonly trial?: TrialPart;
+  /** Set if the console itself says what the fields mean. The operation is then only the one that the visitor may call. */
+  readonly isOwn?: true;
 };
 
 const SCHEDULE = ['kind', 'schedule_type', 'cron_expr', 'interval_minutes', 'start_time', 'fire_at', 'timezone'];
@@ -69,12 +71,18 @@ const BUDGET_HOURS = 168;
 const TRY = 'Try on the last seven days';
 
 const PREVIEWS: Readonly<Record<string, Preview>> = {
-  declareCronBlackout: { operation: 'previewCronBlackout', label: 'Preview the impact' },
+  declareCronBlackout: {
+    ...{ operation: 'previewBlackoutImpact', label: 'Preview the impact', names: { agent_id: 'agent_ids' } },
+    fields: ['start_date', 'end_date', 'timezone', 'recurring_yearly', 'agent_id'],
+  },
   createCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE },
   updateCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE, base: 'getCronJob' },
   changeAgentBudget: {
     ...{ operation: 'readBudgetUsage', label: 'Preview the limit', fields: ['hourly_limit_usd'] },
     ...{ names: { hourly_limit_usd: 'limit_usd' }, hours: BUDGET_HOURS, isFirst: true },
+  },
+  connectWebhookIntegration: {
+    ...{ operation: 'connectWebhookIntegration', label: 'Show the next steps', fields: ['provider', 'options'], isOwn: true },
   },
   tryGuardrails: { operation: 'tryGuardrails', label: null },
   replayDeliveries: { operation: 'replayDeliveries', ...COUNT },
@@ -114,6 +122,26 @@ const ownFields = async (visit: Visit, operations: Operations, preview: Preview,
   };
 };
 
+type Refused = Answer<unknown> & { readonly ok: false };
+
+/** Returns a refusal whose errors point to fields as the form calls them. */
+const withOwnNames = (answer: Refused, { names = {} }: Preview): Refused => {
+  const own = Object.entries(names);
+  const errors = answer.problem.errors?.map(({ pointer, message }) => {
+    const found = own.find(([, sent]) => pointer === `/${sent}` || pointer.startsWith(`/${sent}/`));
+    return { message, pointer: found ? `/${found[0]}` : pointer };
+  });
+  return { ...answer, problem: { ...answer.problem, ...(errors && { errors }) } };
+};
+
+type Asked = {
+  readonly preview: Preview;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** The index of the only row that is tried; by default, all are. */
+  readonly only?: number | undefined;
+};
+
 /**
  * Calls the operation of a preview. It is sent the fields of the form, and those of the resource that the form does not
  * have. Returns the answer, and the fields that were sent.
@@ -121,17 +149,19 @@ const ownFields = async (visit: Visit, operations: Operations, preview: Preview,
 export const askPreview = async (
   visit: Visit,
   operations: Operations,
-  { preview, params, body }: { readonly preview: Preview; readonly params: Readonly<Record<string, string>>; readonly body: unknown },
+  { preview, params, body, only }: Asked,
 ): Promise<{ readonly answer: Answer<unknown>; readonly sent: Json }> => {
   const { trial } = preview;
+  const tried = only !== undefined && Array.isArray(body) ? body.slice(only, only + 1) : body;
   const { fields, before } = trial
-    ? await trialFields(visit, trial, body)
+    ? await trialFields(visit, trial, tried)
     : { fields: await ownFields(visit, operations, preview, body), before: 0 };
   const sent = { ...fields, ...preview.fixed };
   const row = operations[preview.operation]!;
   const path = Object.fromEntries(formOf(row).path.map((name) => [name, params[name]]));
   const answer = await askAny(visit)(row, { ...sent, ...path });
-  return { answer: trial && !answer.ok ? errorsInForm(answer, trial, before) : answer, sent };
+  if (answer.ok) return { answer, sent };
+  return { answer: trial ? errorsInForm(answer, trial, before, only) : withOwnNames(answer, preview), sent };
 };
 
 /** Initial values of a form whose operation neither creates nor changes anything. */

@@ -3,9 +3,10 @@ import type { Field } from './form.ts';
 import { amountText, inUnit, textOf, textOfBase64, unitField, unitsOf } from './form-values.ts';
 import { valueWords } from './form-words.ts';
 import { combobox } from './parts/combobox.ts';
+import { moduleScript } from './parts/module-script.ts';
 import { type Child, element, type Node, tags } from './parts/tags.ts';
 
-const { div, input, label, select, option, span, small } = tags;
+const { div, input, label, select, option, p, span, small } = tags;
 
 /** For each kind of resource, the ids that can be chosen in a field, each with a name for people. */
 export type Choices = Readonly<Record<string, readonly (readonly [id: string, name: string])[]>>;
@@ -24,6 +25,12 @@ export type Shown = {
   readonly visible?: readonly string[] | undefined;
   /** Returns the marks by which styles show other fields while a field has this value; null if there are none. */
   readonly marks?: ((pointer: string, value: string) => string | null) | undefined;
+  /** Returns what is shown beside the sentence of a list's row; null for nothing. */
+  readonly notes?: ((item: unknown) => string | null) | undefined;
+  /** The pointer of a list's row that is open. */
+  readonly openRow?: string | undefined;
+  /** Whether the rules of a list can be tried one by one. */
+  readonly isTried?: boolean | undefined;
   /** Whether fields can be hidden, so that browsers must not insist on them. */
   readonly isOptional?: boolean | undefined;
 };
@@ -107,7 +114,7 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
     );
   const isCoded = field.input === 'bytes' && typeof value === 'string' && textOfBase64(value) === null;
   const coded = isCoded ? input({ type: 'hidden', name: `_coded${at}`, value: '1' }) : null;
-  const limits = { maxlength: field.input === 'bytes' ? null : field.max, minlength: field.min || null };
+  const limits = { maxlength: field.input === 'bytes' || field.look.isSeveral ? null : field.max, minlength: field.min || null };
   const rows = areaRows(field);
   if (rows > 0 || text.includes('\n')) return [coded, area({ ...common, maxlength: limits.maxlength, ...(rows > 0 && { rows }) }, text)];
   const pattern = field.input === 'text' ? { pattern: patternFor(field.pattern), title: field.pattern ? field.help : null } : {};
@@ -118,9 +125,16 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
 /** Renders the choice of a resource by its name. */
 const resourceControl = (field: Field, drawing: Drawing, own: Choices[string]): Child => {
   const { id, name, ...attributes } = described(field, drawing);
+  const { value } = drawing;
+  if (field.look.isSeveral)
+    return combobox({
+      ...{ id, name, what: 'agent', value: '', none: null, attributes },
+      values: Array.isArray(value) ? value.map(String) : isMissing(value) ? [] : [String(value)],
+      choices: own.map(([one, text]) => ({ value: one, name: text })),
+    });
   return combobox({
-    ...{ id, name, what: field.label.toLowerCase(), value: isMissing(drawing.value) ? '' : String(drawing.value) },
-    choices: own.map(([value, text]) => ({ value, name: text })),
+    ...{ id, name, what: field.label.toLowerCase(), value: isMissing(value) ? '' : String(value) },
+    choices: own.map(([one, text]) => ({ value: one, name: text })),
     none: field.isRequired && !field.isNullable ? null : noneOf(field),
     attributes: { ...attributes, required: isRequired(field, drawing) },
   });
@@ -180,6 +194,15 @@ export const choiceControl = (field: Field, drawing: Drawing, options: readonly 
 export const wordsOf = ({ look, name }: Field, values: readonly string[]): readonly (readonly [string, string])[] =>
   values.map((one) => [one, look.words?.[one] ?? valueWords(one, name)] as const);
 
+/** Renders a field that searches the tiles. Its module shows it. */
+const tileSearch = ({ label: text }: Field): Child =>
+  div(
+    { class: 'tile-search', hidden: true },
+    input({ type: 'search', placeholder: 'Search', 'aria-label': `Search: ${text}`, 'data-tile-search': '', autocomplete: 'off' } as never),
+    p({ class: 'quiet', role: 'status', 'data-tile-status': '' }),
+    moduleScript('tile-search.mjs'),
+  );
+
 /** Renders a list of values as radio buttons: cards that say what each value means, or tiles. */
 export const radioControls = (field: Field & { kind: 'choice' }, drawing: Drawing): Node => {
   const { at, marks } = drawing;
@@ -188,6 +211,7 @@ export const radioControls = (field: Field & { kind: 'choice' }, drawing: Drawin
   const all = field.isRequired || !isMissing(field.fallback) ? [] : [['', noneOf(field)] as const];
   return div(
     { class: cards ? 'cards' : 'tiles' },
+    field.look.isTiles ? tileSearch(field) : null,
     ...[...all, ...wordsOf(field, field.options)].map(([one, name], index) =>
       label(
         { class: 'tile' },

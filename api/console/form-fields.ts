@@ -17,6 +17,7 @@ import { labelOf } from './form-words.ts';
 import { markOfKind, rowText } from './forms/row-words.ts';
 import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
+import { moduleScript } from './parts/module-script.ts';
 import { type Child, type Node, tags } from './parts/tags.ts';
 
 const { div, label, input, p, span, fieldset, legend, button, details, summary } = tags;
@@ -132,18 +133,26 @@ const linesView = (field: Field & { kind: 'lines' }, given: Drawing): Node => {
   const text = items.map(String).join('\n');
   const placeholder = field.look.none ?? 'One per line';
   const required = field.isRequired && !drawing.isOptional && (field.min ?? 0) > 0;
-  return boxOf(field, drawing, area({ ...described(field, drawing), placeholder, required }, text));
+  return boxOf(
+    field,
+    drawing,
+    area({ ...described(field, drawing), placeholder, required, ...(field.look.rows && { rows: field.look.rows }) }, text),
+  );
 };
 
 const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
   const { at, value, errors } = drawing;
   const items = Array.isArray(value) ? value : [];
-  const edit = (name: string, target: string, text: string, sign: 'plus' | 'trash-2' | 'arrow-up') =>
+  const edit = (name: string, target: string, text: string, sign: 'plus' | 'trash-2' | 'arrow-up' | 'arrow-down' | 'play') =>
     button(
       { name, value: target, formnovalidate: true, class: 'small', 'aria-label': text, title: text } as never,
       icon(sign),
-      sign === 'plus' ? text : null,
+      sign === 'plus' || sign === 'play' ? text : null,
     );
+  const noteOf = (item: unknown): Child => {
+    const note = drawing.notes?.(item) ?? null;
+    return note === null ? null : span({ class: 'quiet row-note' }, note);
+  };
   const rowOf = (item: unknown, index: number) => {
     const own = `${at}/${index}`;
     const text = rowText(item);
@@ -151,12 +160,19 @@ const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
     const marks = (pointer: string, one: string) => (pointer === `${own}/kind` ? markOfKind(one) : null);
     return div(
       { class: 'form-row', 'data-pointer': own, ...(field.item.kind === 'group' && anchorAt(own)) } as never,
-      div({ class: 'row-tools' }, index > 0 ? edit('_up', own, 'Move up', 'arrow-up') : null, edit('_remove', own, 'Remove', 'trash-2')),
+      div(
+        { class: 'row-tools' },
+        index > 0 ? edit('_up', own, 'Move up', 'arrow-up') : null,
+        // The row below moves up.
+        index < items.length - 1 ? edit('_up', `${at}/${index + 1}`, 'Move down', 'arrow-down') : null,
+        edit('_remove', own, 'Remove', 'trash-2'),
+      ),
       errors.has(own) ? messagesOf({ ...drawing, at: own }) : null,
       details(
-        { name: `rows${at}`, open: hasError || text === null },
-        summary(null, icon('chevron-right'), text ?? 'New'),
+        { name: `rows${at}`, open: hasError || text === null || drawing.openRow === own },
+        summary(null, icon('chevron-right'), span(null, text ?? 'New', noteOf(item))),
         ...membersOf(field.item, { ...drawing, at: own, value: item, marks }),
+        drawing.isTried ? div({ class: 'actions' }, edit('_try', own, 'Try this rule', 'play')) : null,
       ),
     );
   };
@@ -165,7 +181,8 @@ const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
     drawing,
     'rows',
     messagesOf(drawing),
-    ...items.map(rowOf),
+    items.length === 0 ? null : div({ class: 'row-list', 'data-rows': at }, ...items.map(rowOf)),
+    items.length > 1 ? moduleScript('row-order.mjs') : null,
     edit('_add', at || '/', items.length === 0 ? 'Add the first' : 'Add another', 'plus'),
   );
 };
@@ -175,6 +192,15 @@ const MAX_SHOWN_OPTIONALS = 5;
 /** Renders further settings, which are closed at first. */
 export const moreFields = (title: string, isOpen: boolean, ...content: Child[]): Child =>
   details({ class: 'more-fields', open: isOpen }, summary(null, icon('chevron-right'), title), ...content);
+
+/** Whether the members of a group depend on the kind of the row that the group is in. */
+const hasKinds = (field: Field): boolean => field.kind === 'group' && field.fields.some(({ look }) => look.ofKind);
+
+/** Puts the kind of a rule before the fields that depend on it, and its name last. */
+const kindFirst = (fields: readonly Field[]): readonly Field[] => {
+  const order = (name: string): number => (name === 'kind' ? 0 : name === 'name' ? 2 : 1);
+  return fields.toSorted((one, other) => order(one.name) - order(other.name));
+};
 
 const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
   if (field.kind !== 'group') return [fieldView(field, drawing)];
@@ -186,6 +212,7 @@ const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
     return ofKind ? div({ 'data-shown': markOfKind(ofKind) }, view) : view;
   };
   if (field.fields.some(({ look }) => look.ofKind)) return field.fields.map(viewOf);
+  if (field.fields.some(hasKinds)) return kindFirst(field.fields).map(viewOf);
   const isMain = ({ isRequired, name }: Field) => isRequired || (drawing.visible?.includes(name) ?? false);
   const required = field.fields.filter(isMain);
   const optional = field.fields.filter((one) => !isMain(one));
@@ -193,7 +220,7 @@ const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
   const hasError = optional.some(({ name }) =>
     [...drawing.errors.keys()].some((one) => one.startsWith(`${drawing.at}/${escapedName(name)}`)),
   );
-  if (required.length === 0 || optional.length === 0 || optional.length <= MAX_SHOWN_OPTIONALS || hasContent)
+  if (field.look.members || required.length === 0 || optional.length === 0 || optional.length <= MAX_SHOWN_OPTIONALS || hasContent)
     return [...required, ...optional].map(viewOf);
   return [...required.map(viewOf), moreFields(counted(optional.length, 'more setting'), hasError, ...optional.map(viewOf))];
 };
@@ -235,7 +262,7 @@ export const fieldView = (field: Field, drawing: Drawing): Node => {
       return rowsView(field, drawing);
     case 'group':
       if (field.fields.length === 1 && field.fields[0]!.kind === 'text') return onlyView(field, field.fields[0]!, drawing);
-      return groupOf(field, drawing, 'group', messagesOf(drawing), ...membersOf(field, drawing));
+      return groupOf(field, drawing, field.look.members ? 'group columns' : 'group', messagesOf(drawing), ...membersOf(field, drawing));
     case 'json': {
       const within = withItemErrors(drawing);
       const text = field.isSecret ? '' : jsonText(shownValue(field, drawing.value));

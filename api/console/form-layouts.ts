@@ -1,6 +1,6 @@
 import type { Operation } from '../http/operation.ts';
 import { type Field, type Form, formOf } from './form.ts';
-import type { FormLayout, Item, OneOf, Option } from './forms/form-layout.ts';
+import type { FieldLook, FormLayout, Item, OneOf, Option } from './forms/form-layout.ts';
 import { LAYOUTS } from './forms/layouts.ts';
 
 /** Returns the name of the form field that has the chosen option of a one-of. */
@@ -78,12 +78,19 @@ export const fittingOption = ({ options }: OneOf<string>, values: Fields, param:
   return options[fits.indexOf(Math.max(...fits))]!.value;
 };
 
+/** Returns a field, and the members of a group, with a look. */
+const looking = (field: Field, look: FieldLook): Field => {
+  const { label = field.label, help = field.help, members } = look;
+  const shown = { ...field, label, help, look };
+  if (shown.kind !== 'group' || !members) return shown;
+  return { ...shown, fields: shown.fields.map((one) => (members[one.name] ? looking(one, members[one.name]!) : one)) };
+};
+
 /** Returns a field with its look in a layout. A body that is a list is the field `items` there. */
 const withLook = (field: Field, layout: FormLayout): Field => {
   const look = layout.fields?.[field.name || 'items'];
   if (!look) return field;
-  const { label = field.label, help = field.help } = look;
-  return { ...field, label, help, look };
+  return looking(field, look);
 };
 
 const laidOut = (form: Form, layout: FormLayout): Form => {

@@ -5,10 +5,11 @@ import { buttonText, consequenceOf, introOf, isDangerous, titleOf } from './form
 import type { Companion, Preview } from './form-companion.ts';
 import type { Choices } from './form-controls.ts';
 import { errorList, errorMap, type FieldErrors } from './form-errors.ts';
-import { fieldView } from './form-fields.ts';
+import { fieldView, moreFields } from './form-fields.ts';
 import { type Chosen, formFields } from './form-sections.ts';
 import { ZONE_FIELD } from './form-values.ts';
 import { labelOf } from './form-words.ts';
+import { editsRules } from './guardrail-editor.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { heading } from './parts/heading.ts';
 import { icon } from './parts/icon.ts';
@@ -46,6 +47,12 @@ export type DrawnForm = {
   readonly panel: Child;
   /** The time zone in which the form shows times. */
   readonly zone: string;
+  /** Returns what is shown beside a row of the form's list; undefined if nothing is. */
+  readonly notes?: ((item: unknown) => string | null) | undefined;
+  /** The pointer of the row that is open; undefined if none is. */
+  readonly openRow?: string | undefined;
+  /** What the form shows in place of its fields, which are below it, before it is saved. */
+  readonly review?: readonly Child[] | undefined;
   /** What the form shows after the fields of its operation; null if nothing. */
   readonly extra: Child;
   /** The chosen option of each one-of; those that are missing follow from the values. */
@@ -117,16 +124,26 @@ const previewTime = ({ preview, panel, value }: DrawnForm): string | null => {
 const stepList = ({ form: { layout } }: DrawnForm): Child =>
   layout?.steps ? ol({ class: 'time-line' }, ...layout.steps.map(([when, what]) => li(null, strong(null, when), span(null, what)))) : null;
 
+/** Whether the button of the form leads to its review first. */
+const isReviewedNext = ({ form: { layout }, review }: DrawnForm): boolean => layout?.isReviewed === true && review === undefined;
+
+const reviewStep = (drawn: DrawnForm) =>
+  isReviewedNext(drawn) ? { name: '_review', value: '1' } : drawn.review ? { formnovalidate: true } : {};
+
+const actText = (drawn: DrawnForm): string =>
+  isReviewedNext(drawn) ? 'Review and save' : buttonText(drawn.operation, drawn.row, drawn.form, drawn.total);
+
 /** Renders the fields of a form, and the hidden ones. */
 const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
-  const { form: fields, value, query, params, choices, errors, zone, chosen } = drawn;
+  const { form: fields, value, query, params, choices, errors, zone, chosen, notes, openRow } = drawn;
   const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
   const focus = errors[0]?.pointer ?? first?.pointer;
-  const shown = { errors: errorMap(errors), choices, zone, visible: drawn.preview?.fields, focus, chosen, params };
+  const lists = { notes, openRow, isTried: editsRules(drawn.operation) && drawn.preview !== null };
+  const shown = { errors: errorMap(errors), choices, zone, visible: drawn.preview?.fields, focus, chosen, params, ...lists };
   const missing = fields.path.filter((name) => !params[name]);
   return [
     // The Enter key presses the first button of a form. So this hidden button comes before the buttons that edit lists.
-    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, buttonText(drawn.operation, drawn.row, fields)),
+    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true', ...reviewStep(drawn) } as never, actText(drawn)),
     errorList(drawn),
     ...controls(drawn),
     consequence(drawn),
@@ -141,8 +158,8 @@ const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
 const actions = (drawn: DrawnForm): Child =>
   div(
     { class: 'actions form-actions' },
-    button({ class: tone(drawn.operation), 'data-act': '' } as never, buttonText(drawn.operation, drawn.row, drawn.form, drawn.total)),
-    previewButton(drawn),
+    button({ class: tone(drawn.operation), 'data-act': '', ...reviewStep(drawn) } as never, actText(drawn)),
+    drawn.review ? button({ name: '_edit', value: '1', formnovalidate: true } as never, 'Change the rules again') : previewButton(drawn),
     companionButton(drawn),
     a({ class: 'button', href: drawn.returnTo ?? '/console' }, 'Cancel'),
   );
@@ -168,7 +185,15 @@ const NOT_YET = 'What this does is shown here while you type, or when you press 
  * beside it; on narrow screens, it is above the buttons.
  */
 export const formView = (drawn: DrawnForm): Child => {
-  const { preview, panel, problem, errors } = drawn;
+  const { preview, panel, problem, errors, review } = drawn;
+  if (review)
+    return formElement(
+      drawn,
+      'card form review',
+      div({ class: 'review-result' }, ...review),
+      moreFields('The rules', false, ...fieldsOf(drawn)),
+      actions(drawn),
+    );
   if (preview === null && panel === null) return formElement(drawn, 'card form', ...fieldsOf(drawn), actions(drawn));
   return [
     formElement(

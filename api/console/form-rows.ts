@@ -19,11 +19,24 @@ const pathOf = (pointer: string): readonly string[] =>
     .filter((name) => name !== '')
     .map(unescaped);
 
+/** Moves a row of a list, as `_move` says: the pointer of the list, the row's index, and its new index. */
+const withRowMoved = (move: string, body: unknown): unknown => {
+  const path = pathOf(move);
+  const [from, to] = path.slice(-2).map(Number);
+  if (path.length < 2 || !Number.isInteger(from) || !Number.isInteger(to)) return body;
+  return withList(body, path.slice(0, -2), (list) => {
+    if (from! < 0 || from! >= list.length) return list;
+    return list.toSpliced(from!, 1).toSpliced(to!, 0, list[from!]);
+  });
+};
+
 /**
- * Applies the pressed button of a list in a form: adds a row, removes a row, or moves it up. Returns the changed body;
- * null if the pressed button belongs to no list.
+ * Applies the pressed button of a list in a form: adds a row, removes a row, or moves it up. A row that was dragged is
+ * moved. Returns the changed body; null if the form was not sent for this.
  */
 export const withRowsEdited = (submitted: Submitted, body: unknown): unknown => {
+  const move = submitted.get('_move');
+  if (move) return withRowMoved(move, body);
   const [added, removed, raised] = ['_add', '_remove', '_up'].map((name) => submitted.get(name));
   if (added) return withList(body, pathOf(added), (list) => [...list, {}]);
   const path = pathOf(removed ?? raised ?? '');

@@ -14,6 +14,7 @@ import { readSubject } from './form-read.ts';
 import { resultPath } from './form-target.ts';
 import { errorInUnits } from './form-values.ts';
 import { framed } from './frame.ts';
+import { readNotes } from './guardrail-editor.ts';
 import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
@@ -88,12 +89,13 @@ export const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].
 export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const { operations } = deps;
-  const [choices, companion, preview, subject, extra] = await Promise.all([
+  const [choices, companion, preview, subject, extra, notes] = await Promise.all([
     readChoices(visit, form, { operations, params }),
     companionOf(visit, operations, { operation, params }),
     previewOf(visit, operations, { operation, params }),
     readSubject(visit, operations, { row, params }),
     inviteFields(visit, operation),
+    readNotes(visit, operation),
   ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
@@ -101,7 +103,7 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
   return formPage(
     {
       ...{ ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path },
-      ...{ extra, zone: visit.zone, chosen: run.chosen, ...shown, errors: (shown.errors ?? []).map(errorInUnits(form)) },
+      ...{ extra, notes, zone: visit.zone, chosen: run.chosen, ...shown, errors: (shown.errors ?? []).map(errorInUnits(form)) },
     },
     ...before,
   );

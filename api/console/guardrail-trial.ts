@@ -67,10 +67,12 @@ export const errorsInForm = (
   answer: Answer<unknown> & { readonly ok: false },
   part: TrialPart,
   before: number,
+  /** The index of the form's first tried item. */
+  first = 0,
 ): Answer<unknown> & { readonly ok: false } => {
   const errors = answer.problem.errors?.map(({ pointer, message }) => {
     const [, index, rest = ''] = new RegExp(`^/${part}/(\\d+)(/.*)?$`).exec(pointer) ?? [];
-    return { message, pointer: index === undefined ? pointer : `/${Number(index) - before}${rest}` };
+    return { message, pointer: index === undefined ? pointer : `/${Number(index) - before + first}${rest}` };
   });
   return { ...answer, problem: { ...answer.problem, ...(errors && { errors }) } };
 };

@@ -16,6 +16,7 @@ import {
   SIGN_IN,
 } from './answers.ts';
 import { refusedPage } from './break-glass.ts';
+import { mountChatStart } from './chat-start.ts';
 import { mountChatUpload } from './chat-upload.ts';
 import { nothingThenPage, suspendedPage, unknownPage, withoutPastView } from './error-page.ts';
 import { framed } from './frame.ts';
@@ -250,6 +251,7 @@ export const createConsole = (
   mountPreferences(app, deps);
   app.get(ZONE_PATH, showZone(deps));
   mountForms(app, deps);
+  mountChatStart(app, deps);
   mountChatUpload(app, deps);
   mountGuides(app, deps);
   for (const page of deps.pages) app.get(page.path, showPage(page, deps));

@@ -9,6 +9,7 @@ import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
+import { sendEach } from './form-each.ts';
 import { problemList } from './form-errors.ts';
 import { finishInvite } from './form-invite.ts';
 import { formFor } from './form-layouts.ts';
@@ -18,8 +19,10 @@ import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { draw, isLikeUnknown, newKey, type Run, show, showUnknown, startRun } from './form-run.ts';
 import { afterToken, jobPath, resultPath } from './form-target.ts';
+import { ruleReview } from './guardrail-editor.ts';
 import { saveParts } from './guardrail-trial.ts';
 import { problemPanel } from './parts/problem-panel.ts';
+import { providerPreview } from './provider-preview.ts';
 import { runnerCommand } from './runner-command.ts';
 import { withQuery } from './visit.ts';
 
@@ -101,6 +104,12 @@ const headersOf = ({ row, operation }: Run, { key, etag }: Sent): Record<string,
   ...(etag !== null && !row.noETag ? { 'if-match': etag } : {}),
 });
 
+const sendOnce = (run: Run, sent: Sent): Promise<Answer<unknown>> => {
+  const { visit, row, form, params } = run;
+  const inPath = Object.fromEntries(form.path.map((name) => [name, params[name] ?? '']));
+  return askAny(visit)(row, { ...sentFields(form, sent), ...sent.query, ...inPath }, { headers: headersOf(run, sent) });
+};
+
 /** Shows a new secret. For a runner key, also shows the command that starts a runner with it. */
 const showSecret = async (run: Run, reply: unknown, target: string): Promise<Response> => {
   const { visit, operation, params, row } = run;
@@ -131,8 +140,8 @@ const showInvited = async (run: Run, answer: Answer<unknown> & { ok: true }, fie
 };
 
 /** Shows the form with a result beside it. The form keeps what was typed. It gets a new key for the next request. */
-const showAnswer = async (run: Run, { body, key: _, ...kept }: Sent, shown: Promise<Shown>): Promise<Response> =>
-  show(run, await draw(run, { ...kept, value: body, ...(await shown) }));
+const showAnswer = async (run: Run, { body, key: _, ...kept }: Sent, shown: Promise<Shown>, openRow?: string): Promise<Response> =>
+  show(run, await draw(run, { ...kept, value: body, openRow, ...(await shown) }));
 
 const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
   const { c, deps, visit, operation, row, params, returnTo, next } = run;
@@ -200,16 +209,32 @@ const firstPanel = async (run: Run, body: unknown): Promise<Shown> => {
   return answer.ok ? shownAnswer(preview.operation, answer.value, visit, sent) : { panel: problemPanel(answer.problem) };
 };
 
-/** Shows the form with what it would do. */
-const showPreview = async (run: Run, sent: Sent, preview: Preview): Promise<Response> => {
+/** Shows how the form differs from the present state, and what its preview says, with the button that saves it. */
+const showReview = async (run: Run, sent: Sent, preview: Preview | null): Promise<Response> => {
+  const { visit, deps, params } = run;
+  const tried = preview && (await askPreview(visit, deps.operations, { preview, params, body: sent.body }));
+  if (tried && !tried.answer.ok) return showProblem(run, sent, tried.answer);
+  const trial = tried?.answer.ok ? await answerView(preview!.operation, tried.answer.value, visit, tried.sent) : null;
+  return show(run, await draw(run, { ...sent, value: sent.body, review: ruleReview(sent.drawn, sent.body, trial) }));
+};
+
+/** Shows the form with what it would do. `row` is the pointer of the only row of a list that is tried; null for all. */
+const showPreview = async (run: Run, sent: Sent, preview: Preview, row: string | null = null): Promise<Response> => {
   const { visit, deps, form, params } = run;
+  if (preview.isOwn) {
+    const own = providerPreview(isGroup(sent.body) ? sent.body : {});
+    if ('panel' in own) return showAnswer(run, sent, Promise.resolve({ panel: own.panel }));
+    return show(run, await draw(run, { ...sent, value: sent.body, errors: own.errors }), 422);
+  }
   const missing = form.path.filter((name) => !params[name]);
   if (missing.length > 0) {
     const errors = missing.map((name) => ({ pointer: `/${name}`, message: 'must be chosen first' }));
     return show(run, await draw(run, { ...sent, value: sent.body, errors }), 422);
   }
-  const { answer, sent: fields } = await askPreview(visit, deps.operations, { preview, params, body: sent.body });
-  return answer.ok ? showAnswer(run, sent, shownAnswer(preview.operation, answer.value, visit, fields)) : showProblem(run, sent, answer);
+  const only = row === null ? undefined : Number(row.slice(1));
+  const { answer, sent: fields } = await askPreview(visit, deps.operations, { preview, params, body: sent.body, only });
+  if (!answer.ok) return showProblem(run, sent, answer);
+  return showAnswer(run, sent, shownAnswer(preview.operation, answer.value, visit, fields), row ?? undefined);
 };
 
 /** Saves the fields of a form with the operations of its second button. What is refused is shown in the same form. */
@@ -242,22 +267,22 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   if (fields.get(UPLOAD_FIELD)) return refuse(c, deps, FILE_NOT_ADDED);
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
-  const { form, params, visit, row, operation } = run;
+  const { form, visit, operation } = run;
   const drawn = parsedJson(fields.get('_drawn'));
   const { value: body, errors } = bodyOf(form, fields, drawn);
   const sent: Sent = { body, drawn, etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields) };
-  const edited = withRowsEdited(fields, body);
+  const edited = fields.has('_edit') ? body : withRowsEdited(fields, body);
   if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
-  const preview = fields.has('_preview') ? await previewOf(visit, deps.operations, run) : null;
+  const isReview = form.layout?.isReviewed === true && fields.has('_review');
+  const preview = isReview || fields.has('_preview') || fields.has('_try') ? await previewOf(visit, deps.operations, run) : null;
   const found = preview?.fields ? errors.filter(({ pointer }) => preview.fields!.includes(pointer.split('/')[1]!)) : errors;
   if (found.length > 0) return show(run, await draw(run, { ...sent, value: body, errors: found }), 422);
-  if (preview) return showPreview(run, sent, preview);
+  if (isReview) return showReview(run, sent, preview);
+  if (preview) return showPreview(run, sent, preview, fields.get('_try'));
   const companion = fields.has('_save') ? await companionOf(visit, deps.operations, run) : null;
   if (companion) return saveCompanion(run, sent, companion);
-  const inPath = Object.fromEntries(form.path.map((name) => [name, params[name] ?? '']));
-  const request = { ...sentFields(form, sent), ...sent.query, ...inPath };
-  const answer = await askAny(visit)(row, request, { headers: headersOf(run, sent) });
-  if (!answer.ok) return showProblem(run, sent, answer);
+  const { answer, body: rest } = await sendEach(form, sent, (one) => sendOnce(run, one));
+  if (!answer.ok) return showProblem(run, { ...sent, body: rest }, answer);
   return (operation === 'inviteMember' ? await showInvited(run, answer, fields) : null) ?? showResult(run, sent, answer);
 };
 

@@ -84,6 +84,12 @@ const COMMENT = /\/\*[\s\S]*?\*\//g;
 /** Returns a style sheet without comments and indentation. */
 const compact = (css: string): string => css.replaceAll(COMMENT, '').replaceAll(/^\s+/gm, '');
 
+/** The style sheets that only some pages need, with the files of which each consists. */
+const OWN_STYLES = [
+  ['guides', ['guides']],
+  ['form-page', ['form-page', 'form-rows']],
+] as const;
+
 const contents = async (): Promise<readonly (readonly [string, Asset['type'], string | Buffer])[]> => {
   const modules: readonly string[] = (await readdir(join(CONSOLE, 'browser'))).filter((file) => file.endsWith('.mjs'));
   const styles = await Promise.all(STYLES.map((name) => readFile(join(CONSOLE, 'style', `${name}.css`), 'utf8')));
@@ -102,9 +108,10 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
   return [
     ['console.css', 'text/css; charset=utf-8', compact(styles.join('\n'))],
     ...(await Promise.all(
-      ['guides', 'form-page'].map(
-        async (name) => [`${name}.css`, 'text/css; charset=utf-8', await readFile(join(CONSOLE, `style/${name}.css`), 'utf8')] as const,
-      ),
+      OWN_STYLES.map(async ([name, files]) => {
+        const parts = await Promise.all(files.map((file) => readFile(join(CONSOLE, `style/${file}.css`), 'utf8')));
+        return [`${name}.css`, 'text/css; charset=utf-8', parts.join('\n')] as const;
+      }),
     )),
     ['geist.woff2', 'font/woff2', geist],
     ['geist-mono.woff2', 'font/woff2', mono],

@@ -4,43 +4,83 @@ import { createAgent, createCronJob, OWN_PAGE, startConsole } from '../fixtures/
 import { decideDueJobs } from '../fixtures/decide-due-jobs.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 
-const p = await startConsole();
+const START = Date.parse('2126-03-04T06:30:00.000Z');
+const RUN = '/console/run/declareCronBlackout';
 
-test('the runs that are suppressed by a blackout are those which the preview of its form has listed', async () => {
-  const start = Date.parse('2126-03-04T06:30:00.000Z');
-  p.clock.now = () => start;
-  const cookie = await p.signIn();
-  const zoned = await createAgent(p, 'Abroad');
-  for (const [cron_expr, timezone] of [
-    ['30 23 * * *', 'America/New_York'],
-    ['30 0 * * *', 'Europe/Berlin'],
-    ['0 */6 * * *', 'UTC'],
-  ] as const)
-    await createCronJob(p, zoned, { name: timezone, cron_expr, timezone });
-  const run = '/console/run/declareCronBlackout';
-  const form = formIn((await p.open(`${run}?tenant_id=${p.tenant_id}`, cookie)).text, 'declareCronBlackout');
-  const filled = {
-    '/name': 'Move',
-    '/start_date': '2126-03-06',
-    '/end_date': '2126-03-07',
-    '/timezone': 'Europe/Berlin',
-    '/agent_id': zoned,
-  };
-  const fields = Object.fromEntries(submittedBy(form, filled));
-  const preview = (await p.submit(run, { ...fields, _preview: '1' }, OWN_PAGE, cookie)).text;
-  const rows = preview.matchAll(/data-kind="cron-job"[^>]*><td class="main-cell"><strong><span class="event">([^<]+)</g);
-  const listed = [...rows].map(([, due]) => new Date(due!).toISOString());
-  assert.is((await p.submit(run, fields, OWN_PAGE, cookie)).status, 303);
+const p = await startConsole();
+p.clock.now = () => START;
+const cookie = await p.signIn();
+const abroad = await createAgent(p, 'Abroad');
+const inactive = await createAgent(p, 'Resting');
+const free = await createAgent(p, 'Free');
+for (const [cron_expr, timezone] of [
+  ['30 23 * * *', 'America/New_York'],
+  ['30 0 * * *', 'Europe/Berlin'],
+  ['0 */6 * * *', 'UTC'],
+  ['0 12 6 * *', 'UTC'],
+] as const)
+  await createCronJob(p, abroad, { name: `${cron_expr} ${timezone}`, cron_expr, timezone });
+for (const agent of [inactive, free]) await createCronJob(p, agent, { name: 'Hourly', cron_expr: '0 * * * *' });
+await p.send('PATCH', `${p.tenant}/agents/${inactive}`, { body: { is_active: false } });
+const earlier = { name: 'Earlier', start_date: '2126-03-06', end_date: '2126-03-06', agent_id: free };
+await p.send('POST', `${p.tenant}/cron-blackouts`, { body: earlier });
+
+const form = formIn((await p.open(`${RUN}?tenant_id=${p.tenant_id}`, cookie)).text, 'declareCronBlackout');
+const DAYS = { '/start_date': '2126-03-06', '/end_date': '2126-03-07', '/timezone': 'Europe/Berlin' };
+const filled = (more: Record<string, string>) => Object.fromEntries(submittedBy(form, { '/name': 'Move', ...DAYS, ...more }));
+const impactIn = (text: string) => Number(/data-impact="(\d+)"/.exec(text)?.[1]);
+
+/** Decides every due time of the four days after the start, and returns those that these blackouts have suppressed. */
+const suppressedBy = async (ids: readonly string[]) => {
   for (let hour = 0; hour < 4 * 24; hour++) {
-    p.clock.now = () => start + hour * 3_600_000;
+    p.clock.now = () => START + hour * 3_600_000;
     await decideDueJobs(p);
   }
-  const query = `from=2126-03-04T00:00:00Z&to=2126-03-10T00:00:00Z&agent_id=${zoned}&decision=suppressed&limit=200`;
-  const suppressed = (await p.send('GET', `${p.tenant}/cron-occurrences?${query}`)).body as { due_at: string; predicted: boolean }[];
-  assert.is(listed.length, 12);
+  const query = 'from=2126-03-04T00:00:00Z&to=2126-03-10T00:00:00Z&decision=suppressed&limit=500';
+  const all = (await p.send('GET', `${p.tenant}/cron-occurrences?${query}`)).body as Record<'job_id' | 'due_at' | 'blackout_id', string>[];
+  return all.filter(({ blackout_id }) => ids.includes(blackout_id));
+};
+
+test('the form of a blackout counts its runs by job and day without script, and names jobs that it skips entirely', async () => {
+  const events = p.log.events.length;
+  const { status, text } = await p.submit(RUN, { ...filled({}), _preview: '1' }, OWN_PAGE, cookie);
+  assert.is(status, 200, text);
+  assert.match(text, /<strong>Exactly \d+ runs of 2 agents<\/strong> would be suppressed from 6 March 2126 to 7 March 2126\./);
+  assert.match(text, /data-skipped=""[\s\S]+Not at all in March 2126:[\s\S]{0,20}<strong>0 12 6 \* \* UTC<\/strong>/);
+  assert.match(text, /further runs on these days are suppressed by present blackouts/);
+  assert.match(text, /data-day="2126-03-07">\d+ runs/);
+  const wrong = await p.submit(RUN, { ...filled({ '/end_date': '2126-03-05' }), _preview: '1' }, OWN_PAGE, cookie);
+  assert.is(wrong.status, 422);
+  assert.match(wrong.text, /data-pointer="\/end_date"[\s\S]+?class="field-error"/);
+  assert.is(p.log.events.length, events);
+});
+
+test('a blackout for some agents needs an agent, and its refusal is at this field', async () => {
+  const { status, text } = await p.submit(RUN, filled({ '_one/agents': 'some' }), OWN_PAGE, cookie);
+  assert.is(status, 422);
+  assert.match(text, /data-pointer="\/agent_id"[\s\S]+?class="field-error"/);
+});
+
+test('the runs that several blackouts suppress are those which the impact has counted, by job and day', async () => {
+  const fields = new URLSearchParams(filled({ '_one/agents': 'some' }));
+  for (const id of [abroad, free]) fields.append('/agent_id', id);
+  const preview = await p.submit(RUN, `${fields}&_preview=1`, OWN_PAGE, cookie);
+  assert.is(preview.status, 200, preview.text);
+  const draft = { start_date: '2126-03-06', end_date: '2126-03-07', timezone: 'Europe/Berlin', agent_ids: [abroad, free] };
+  type Impact = { jobs: { job_id: string; days: { date: string; runs: number }[] }[]; runs: number; exact: boolean };
+  const impact = (await p.send('POST', `${p.tenant}/cron-blackouts/impact`, { body: draft })).body as Impact;
+  assert.equal([impact.exact, impact.runs], [true, impactIn(preview.text)]);
+  assert.is((await p.submit(RUN, `${fields}`, OWN_PAGE, cookie)).status, 303);
+  const declared = (await p.send('GET', `${p.tenant}/cron-blackouts?limit=10`)).body as Record<'id' | 'name' | 'agent_id', string>[];
+  const own = declared.filter(({ name }) => name === 'Move');
+  assert.equal(own.map(({ agent_id }) => agent_id).toSorted(), [abroad, free].toSorted());
+  const dayOf = (at: string) => new Date(at).toLocaleDateString('en-CA', { timeZone: 'Europe/Berlin' });
+  const suppressed = await suppressedBy(own.map(({ id }) => id));
+  const counts = Map.groupBy(suppressed, ({ job_id, due_at }) => `${job_id} ${dayOf(due_at)}`);
+  assert.ok(suppressed.length > 30, String(suppressed.length));
   assert.equal(
-    suppressed.map(({ due_at, predicted }) => ({ due_at, predicted })),
-    listed.map((due_at) => ({ due_at, predicted: false })),
+    [...counts].map(([key, all]) => `${key} ${all.length}`).toSorted(),
+    impact.jobs.flatMap(({ job_id, days }) => days.map(({ date, runs }) => `${job_id} ${date} ${runs}`)).toSorted(),
   );
 });
 

@@ -122,10 +122,10 @@ const write = async ({ page }: Chat, text: string): Promise<void> => {
 
 const startByKeyboard = async ({ page, tenantPath, agent }: Chat): Promise<void> => {
   await page.goto(`${tenantPath}/agents/${agent.id}/sessions`);
-  await tabTo(page, '[data-form="startSession"] [name="/title"]');
-  await page.keyboard.type('Review');
   await tabTo(page, '[data-form="startSession"] textarea');
   await page.keyboard.type('Please review it.');
+  await tabTo(page, '[data-form="startSession"] [name="/title"]');
+  await page.keyboard.type('Review');
   await follow(page, '[data-form="startSession"] button');
   assert.match(page.url(), /\/sessions\/\w+\?/);
   await untilLive(page);

@@ -23,7 +23,7 @@ const unescaped = (text: string): string =>
 
 /** Returns the fields of a page's form as a browser would send them if no checkbox were selected. */
 const fieldsIn = (text: string): Record<string, string> => {
-  const form = /<form[^>]*class="(?:card form|form with-panel)"[\s\S]*?<\/form>/.exec(text)![0];
+  const form = /<form[^>]*class="(?:card form(?: review)?|form with-panel)"[\s\S]*?<\/form>/.exec(text)![0];
   const fields: Record<string, string> = {};
   for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
     const [name, value, type] = ['name', 'value', 'type'].map((one) => new RegExp(` ${one}="([^"]*)"`).exec(tag)?.[1]);
@@ -140,6 +140,63 @@ test('the forms of the rules and patterns show what they would do to past delive
     assert.is(refused.status, 422, operation);
     assert.match(refused.text, new RegExp(`data-pointer="${field}"[\\s\\S]*?class="field-error"`), operation);
   }
+});
+
+const EDITOR = `/console/run/replaceGuardrails?tenant_id=${p.tenant_id}&return_to=${encodeURIComponent(path)}`;
+
+test('the editor of rules says how often each rule applied in the last 24 hours, as the summary of the API does', async () => {
+  const { body } = await p.send('GET', `${p.tenant}/guardrails/summary`);
+  const { rules, deliveries, exact } = body as { rules: { rule: string; blocked: number }[]; deliveries: number; exact: boolean };
+  assert.equal([rules.find(({ rule }) => rule === 'no z')?.blocked, deliveries, exact], [1, 3, true]);
+  const { text } = await p.open(EDITOR);
+  assert.match(text, /<summary>[\s\S]{0,400}no z: Block deliveries with a value at \$\.z[\s\S]{0,60}>blocked 1 in 24 h</);
+  assert.match(text, /no keys: Redact [\s\S]{0,80}>0 in 24 h</);
+  const other = await p.send('GET', `${p.tenant}/guardrails/summary?integration_id=c${'0'.repeat(24)}`);
+  assert.equal((other.body as { rules: unknown[] }).rules, []);
+});
+
+test('rules are saved after a review, which says what changes and what the last seven days would have been', async () => {
+  const { text } = await p.open(EDITOR);
+  assert.match(text, /name="_review" value="1"[^>]*>Review and save</);
+  await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: [] });
+  const fields = { ...fieldsIn(text), '/1/name': 'no tokens', '/1/options/pattern': 'TOKEN-\\d+', '/0/options/path': '$.a' };
+  const review = await p.submit('/console/run/replaceGuardrails', { ...fields, _review: '1' });
+  assert.is(review.status, 200, review.text);
+  assert.match(
+    review.text,
+    /data-review="3"[\s\S]+Removed<\/strong> no keys:[\s\S]+Added<\/strong> no tokens:[\s\S]+Changed<\/strong> no z:/,
+  );
+  assert.match(review.text, /3 deliveries tried[\s\S]+would block 1 \(were accepted\)[\s\S]+would redact 2 hits[\s\S]+>Save the rules</);
+  assert.equal(await listed(), RULES);
+  const wrong = await p.submit('/console/run/replaceGuardrails', { ...fields, '/1/options/pattern': '(', _review: '1' });
+  assert.is(wrong.status, 422);
+  assert.match(wrong.text, /data-pointer="\/1\/options\/pattern"[\s\S]*?class="field-error"/);
+  const again = await p.submit('/console/run/replaceGuardrails', { ...fieldsIn(review.text), _edit: '1' });
+  assert.match(again.text, /no tokens: Redact[\s\S]+>Review and save</);
+  assert.is((await p.submit('/console/run/replaceGuardrails', fieldsIn(review.text))).status, 303);
+  assert.equal(
+    (await listed()).map(({ name }) => name),
+    ['no z', 'no tokens'],
+  );
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: RULES });
+});
+
+test('a rule is tried on its own, and moves up, down and to where it was dragged', async () => {
+  const fields = fieldsIn((await p.open(EDITOR)).text);
+  const tried = await p.submit('/console/run/replaceGuardrails', { ...fields, '/1/options/pattern': 'TOKEN-\\d+', _try: '/1' });
+  assert.match(tried.text, /would pass 1 \(were blocked\)[\s\S]+would redact 2 hits/);
+  assert.match(tried.text, /data-pointer="\/1"[\s\S]{0,900}<details name="rows" open/);
+  const wrong = await p.submit('/console/run/replaceGuardrails', { ...fields, '/1/options/pattern': '(', _try: '/1' });
+  assert.match(wrong.text, /data-pointer="\/1\/options\/pattern"[\s\S]*?class="field-error"/);
+  const orderAfter = async (sent: Record<string, string>) => {
+    const { text } = await p.submit('/console/run/replaceGuardrails', { ...fields, ...sent });
+    return [fieldsIn(text)['/0/name'], fieldsIn(text)['/1/name']];
+  };
+  assert.match((await p.open(EDITOR)).text, /name="_up" value="\/1"[^>]*aria-label="Move down"/);
+  const moves: readonly Record<string, string>[] = [{ _up: '/1' }, { _move: '/0/1' }, { _move: '/1/0' }];
+  for (const sent of moves) assert.equal(await orderAfter(sent), ['no keys', 'no z']);
+  for (const _move of ['/7/0', '/x', '/0/0']) assert.equal(await orderAfter({ _move }), ['no z', 'no keys'], _move);
+  assert.equal(await listed(), RULES);
 });
 
 test('the form of a blackout first shows which runs it would suppress, and declares it when it is submitted again', async () => {

@@ -19,10 +19,14 @@ export type FieldLook = {
   readonly cards?: Readonly<Record<string, string>>;
   /** Shows the values as tiles in a row instead of a list to open. */
   readonly isTiles?: true;
+  /** Several values can be chosen. The form then runs its operation once for each: see `each` of the layout. */
+  readonly isSeveral?: true;
   /** What browsers help to type: a time of day, or a URL. */
   readonly type?: 'time' | 'url';
   /** A text with several lines, of this many at first; 0 for one line. */
   readonly rows?: number;
+  /** How the members of a group are shown. They are then in two columns. */
+  readonly members?: Readonly<Record<string, FieldLook>>;
   /** The kind of guardrail rule that has this option. */
   readonly ofKind?: string;
   /** The form fills the field in if it stays empty, so that people need not. */
@@ -68,6 +72,10 @@ export type FormLayout<Key extends string = string> = {
   readonly summary?: string;
   /** What happens after the form was sent, in the order of time. */
   readonly steps?: readonly (readonly [when: string, what: string])[];
+  /** Shows the difference, and what the preview says about it, before the form can be saved. */
+  readonly isReviewed?: true;
+  /** The field with `isSeveral` of the form. */
+  readonly each?: Key;
   /** A field that is made of another one if it stays empty: the lower-case letters, digits and hyphens of its text. */
   readonly slug?: { readonly of: Key; readonly to: Key };
 };

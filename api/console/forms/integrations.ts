@@ -16,10 +16,9 @@ export const integrationLayouts = {
         items: [
           'provider',
           ['label', 'agent_id'],
-          'event_filter',
+          ['event_filter', 'delivery_id_source'],
           { name: 'secret', legend: 'Secret', options: [SECRET_MADE, { value: 'pasted', label: 'Of the provider', fields: ['secret'] }] },
           'options',
-          'delivery_id_source',
         ],
       },
       { isMore: true, items: ['replay_guard'] },
@@ -27,10 +26,28 @@ export const integrationLayouts = {
     fields: {
       provider: { isTiles: true },
       label: { label: 'Name', help: null },
-      event_filter: { label: 'Events', none: 'All events', help: 'One name per line.' },
+      event_filter: { label: 'Events', none: 'All events, or one name per line', help: null, rows: 1 },
       secret: { label: 'Secret or public key', help: null },
-      options: { label: 'Signature', help: null },
-      delivery_id_source: { none: 'The digest of the body', help: 'The name of a header, or the path of a field of the body.' },
+      options: {
+        label: 'Signature',
+        help: null,
+        members: {
+          algorithm: { none: 'SHA-256', help: null },
+          encoding: { none: 'Hexadecimal', help: null },
+          header: { none: 'X-Signature', help: null },
+          prefix: { label: 'Text before it', none: 'No text', help: null },
+          signed_message: { none: '{body}', help: null, rows: 0 },
+          timestamp_header: { label: 'Header with the time', none: 'No time', help: null },
+          tolerance_seconds: { label: 'Clocks differ by', none: '300', help: null },
+          event_source: { label: 'Name of the event', none: 'A header, or /type', help: null, rows: 0 },
+        },
+      },
+      delivery_id_source: {
+        label: 'Id of the delivery',
+        none: 'The digest of the body',
+        help: null,
+        rows: 0,
+      },
       replay_guard: { none: 'As the provider needs it', help: null },
     },
     shownIf: {

@@ -103,14 +103,19 @@ export const blackoutLayouts = {
             legend: 'Agents',
             options: [
               { value: 'all', label: 'All agents', fields: [], sets: { agent_id: null } },
-              { value: 'one', label: 'Only one', fields: ['agent_id'] },
+              { value: 'some', label: 'Only some', fields: ['agent_id'] },
             ],
           },
           'reason',
         ],
       },
     ],
-    fields: { ...BLACKOUT_FIELDS, reason: { none: 'No reason', rows: 0, help: null } },
+    fields: {
+      ...BLACKOUT_FIELDS,
+      agent_id: { label: 'These agents', help: 'Each gets a blackout of its own.', isSeveral: true },
+      reason: { none: 'No reason', rows: 0, help: null },
+    },
+    each: 'agent_id',
   }),
   ...formLayout('changeCronBlackout', {
     submit: 'Save the blackout',

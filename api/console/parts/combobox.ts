@@ -15,6 +15,8 @@ type Combobox = {
   /** What is chosen, such as `agent`. It is named when nothing is found. */
   readonly what: string;
   readonly value: string;
+  /** The chosen values, if several can be chosen. `value` is then not used. */
+  readonly values?: readonly string[];
   /** All values that can be chosen; null if there are more than MAX_CHOICES. */
   readonly choices: readonly Choice[] | null;
   /** The text for no choice; by default, `any`. Null if a value is required. */
@@ -38,6 +40,17 @@ const listed = (choices: readonly Choice[], value: string): readonly Choice[] =>
   value === '' || choices.some((one) => one.value === value)
     ? choices
     : [...choices, { value, name: ANY_ID.test(value) ? 'the chosen one' : value }];
+
+/** Renders a list in which several values can be chosen. */
+const severalOf = ({ id, name, choices, attributes }: Combobox, values: readonly string[]): Node =>
+  select(
+    { id, name, multiple: true, ...attributes } as never,
+    ...values
+      .reduce(listed, choices ?? [])
+      .map((one) =>
+        option({ value: one.value, selected: values.includes(one.value), 'data-detail': one.detail || null } as never, one.name),
+      ),
+  );
 
 const selectOf = ({ id, name, value, choices, none = 'any', attributes }: Combobox): Node =>
   select(
@@ -66,7 +79,9 @@ export const combobox = (given: Combobox): Child => {
       },
       isText
         ? input({ id, name, value, required: none === null, autocomplete: 'off', spellcheck: false, ...attributes } as never)
-        : selectOf(given),
+        : given.values
+          ? severalOf(given, given.values)
+          : selectOf(given),
     ),
     moduleScript('combobox.mjs'),
   ];

@@ -2,7 +2,7 @@ import { assetUrl, element, type Node } from './tags.ts';
 
 /** The icons of the icon set Lucide that the console uses, by name. */
 export const ICONS = [
-  'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'book-open', 'bot', 'building-2', 'calendar-clock', 'check', 'check-check', 'chevron-down',
+  'activity', 'arrow-down', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'book-open', 'bot', 'building-2', 'calendar-clock', 'check', 'check-check', 'chevron-down',
   'chevron-right', 'chevrons-up-down', 'circle', 'circle-alert', 'circle-check', 'circle-dashed', 'circle-dot', 'circle-pause',
   'circle-x', 'clock', 'code-xml', 'copy', 'cpu', 'database', 'download', 'ellipsis', 'file-clock', 'fingerprint', 'gauge', 'git-commit-horizontal',
   'history', 'inbox', 'info', 'key-round', 'keyboard', 'layers', 'layout-dashboard', 'link', 'list-tree', 'log-out', 'menu', 'message-square', 'moon',

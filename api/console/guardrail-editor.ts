@@ -1,0 +1,82 @@
+import { rowText } from './forms/row-words.ts';
+import { countText } from './parts/count-text.ts';
+import { card } from './parts/facts.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { mayRun } from './permission.ts';
+import type { Visit } from './visit.ts';
+
+const { li, p, strong, ul } = tags;
+
+const EDITORS: readonly string[] = ['replaceGuardrails', 'replaceIntegrationGuardrails'];
+
+/** Whether the form of an operation edits guardrail rules, which can be tried one by one. */
+export const editsRules = (operation: string): boolean => EDITORS.includes(operation);
+
+type Rule = Readonly<Record<string, unknown>>;
+
+const DONE = ['blocked', 'redacted', 'labelled', 'held'] as const;
+
+/**
+ * Returns a function that says how often a rule applied to deliveries in the last 24 hours. Undefined for other forms, or
+ * if the visitor may not read it.
+ */
+export const readNotes = async (visit: Visit, operation: string): Promise<((item: unknown) => string | null) | undefined> => {
+  const { ask, rows, params } = visit;
+  const { tenant_id, id } = params;
+  if (!editsRules(operation) || !tenant_id || !(await mayRun(visit, rows.summarizeGuardrails, params))) return undefined;
+  const of = operation === 'replaceIntegrationGuardrails' && id ? { integration_id: id } : {};
+  const answer = await ask(rows.summarizeGuardrails, { tenant_id, ...of });
+  if (!answer.ok) return undefined;
+  const found = new Map(answer.value.rules.map((rule) => [rule.rule, rule]));
+  const least = answer.value.exact ? '' : 'at least ';
+  return (item) => {
+    const hits = found.get(String((item as Rule | null)?.name ?? ''));
+    if (!hits) return '0 in 24 h';
+    const counts = DONE.filter((one) => hits[one] > 0).map((one) => `${one} ${least}${countText(hits[one])}`);
+    return `${counts.join(', ')} in 24 h`;
+  };
+};
+
+const rulesIn = (value: unknown): readonly Rule[] => (Array.isArray(value) ? value.map((one) => (one ?? {}) as Rule) : []);
+
+const sentence = (rule: Rule): string => rowText(rule) ?? String(rule.name ?? 'a rule');
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Says how two lists of rules differ. Rules with the same name count as the same rule. */
+export const ruleChanges = (from: unknown, to: unknown): readonly (readonly [what: string, text: string])[] => {
+  const [before, after] = [rulesIn(from), rulesIn(to)];
+  const named = (rules: readonly Rule[]) => new Map(rules.map((rule) => [rule.name, rule]));
+  const [old, next] = [named(before), named(after)];
+  const kept = before.filter(({ name }) => next.has(name)).map(({ name }) => name);
+  const order = after.filter(({ name }) => old.has(name)).map(({ name }) => name);
+  const isMoved = !isSame(kept, order);
+  return [
+    ...before.filter(({ name }) => !next.has(name)).map((rule) => ['Removed', sentence(rule)] as const),
+    ...after.filter(({ name }) => !old.has(name)).map((rule) => ['Added', sentence(rule)] as const),
+    ...after.flatMap((rule) => {
+      const earlier = old.get(rule.name);
+      return earlier === undefined || isSame(earlier, rule)
+        ? []
+        : [['Changed', `${sentence(rule)} (before: ${sentence(earlier)})`] as const];
+    }),
+    ...(isMoved ? [['New order', order.join(', ')] as const] : []),
+  ];
+};
+
+/** Renders how the rules of a form differ from the present ones, and what they would have done. */
+export const ruleReview = (from: unknown, to: unknown, trial: Child): readonly Child[] => {
+  const changes = ruleChanges(from, to);
+  return [
+    card(
+      'What changes',
+      changes.length === 0
+        ? p({ role: 'status', 'data-review': '0' }, 'Nothing. The rules are as they were.')
+        : ul(
+            { class: 'review-list', 'data-review': String(changes.length) },
+            ...changes.map(([what, text]) => li(null, strong(null, what), ' ', text)),
+          ),
+    ),
+    trial,
+  ];
+};
