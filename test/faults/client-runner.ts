@@ -29,11 +29,18 @@ export const startClientRunner = async (
   const directory = join(dir, `runner-${agent.id}`);
   const effects = new Set<string>();
   const runs: string[] = [];
+  const lines: string[] = [];
   let end = (): Promise<unknown> => Promise.resolve();
 
   const start = async (): Promise<void> => {
     const stop = new AbortController();
-    const client = await connectRunner({ url, key: agent.runnerKey, dir: directory, report: () => {}, signal: stop.signal });
+    const client = await connectRunner({
+      url,
+      key: agent.runnerKey,
+      dir: directory,
+      report: (line) => lines.push(line),
+      signal: stop.signal,
+    });
     const handle: Handler = async (event, context) => {
       runs.push(event.id);
       await before?.(event, context);
@@ -55,6 +62,7 @@ export const startClientRunner = async (
     agent,
     effects: () => [...effects],
     commandRuns: () => runs,
+    lines: () => lines,
     processedIds: () => {
       const file = join(directory, `${agent.id}.ledger`);
       return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];

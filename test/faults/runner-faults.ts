@@ -27,10 +27,12 @@ const startDyingRunner = async ({ url, dir, stopOnClose }: KillablePlatform, age
   const env = { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey, RUNNER_HOME: home, KILLS: String(kills) };
   let isStopped = false;
   let stop = (): Promise<unknown> => Promise.resolve();
+  let output = (): string => '';
   const start = async (): Promise<void> => {
     const program = startProgram(process.execPath, [PROGRAM], { cwd: home, env });
     stopOnClose(program);
     stop = () => program.stop();
+    output = program.output;
     void program.ended.then(() => (isStopped ? undefined : start()));
   };
   await start();
@@ -39,6 +41,7 @@ const startDyingRunner = async ({ url, dir, stopOnClose }: KillablePlatform, age
     effects: () => readLines(join(home, 'effects')),
     commandRuns: () => readLines(join(home, 'runs')),
     processedIds: () => readLines(join(home, 'ledgers', `${agent.id}.ledger`)),
+    lines: () => output().split('\n').slice(0, -1),
     kills: () => readLines(join(home, 'kills')).length,
     kill: async () => 0,
     stop: () => {
