@@ -8,6 +8,9 @@ type HitArgs = { readonly tenant_id: string; readonly from: string; readonly int
 /** The maximum number of deliveries whose checks are counted. Of more, the newest are taken. */
 export const MAX_COUNTED = 20_000;
 
+/** Matches the documents of deliveries to which a rule or a check applied. Most have none, and need not be parsed. */
+const HAS_HIT = '"verdict":"(block|redact|label|hold)"';
+
 const checked = defineQuery((db, { tenant_id, from, integration_id }: HitArgs) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
@@ -35,6 +38,7 @@ const hits = defineQuery((db, { tenant_id, from, integration_id }: HitArgs) =>
             .limit(({ lit }) => lit(MAX_COUNTED))
             .as('newest'),
         )
+        .where(sql<boolean>`newest.doc ~ ${sql.lit(HAS_HIT)}`)
         .select(['newest.received_at', sql<object>`jsonb_array_elements(newest.doc::jsonb -> 'guardrails')`.as('verdict')])
         .as('checked'),
     )

@@ -5165,6 +5165,8 @@ from
         limit
           20000
       ) as "newest"
+    where
+      newest.doc ~ '"verdict":"(block|redact|label|hold)"'
   ) as "checked"
 where
   checked.verdict ->> 'verdict' <> $4
@@ -5201,6 +5203,8 @@ from
         limit
           20000
       ) as "newest"
+    where
+      newest.doc ~ '"verdict":"(block|redact|label|hold)"'
   ) as "checked"
 where
   checked.verdict ->> 'verdict' <> $5
