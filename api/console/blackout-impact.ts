@@ -63,27 +63,22 @@ const columnsOf = ({ first_day, last_day }: Impact, zone: string): readonly Data
   ];
 };
 
-/** Returns the calendar months of a period: `December 2026`, or `December 2026 and January 2027` for several. */
-const monthsText = ({ first_day, last_day }: Impact): string => {
-  const [first, last] = [first_day!, last_day!].map((date) => `${dayName(date).split(' ')[1]} ${date.slice(0, 4)}`);
-  return first === last ? first! : `the months from ${first} to ${last}`;
-};
+const monthText = (month: string): string => `${dayName(`${month}-01`).split(' ')[1]} ${month.slice(0, 4)}`;
 
-/** Names the jobs that would not run at all in the months of the blackout, each with its next run. */
-const entirelySkipped = (impact: Impact): Child => {
-  const { jobs } = impact;
-  const skipped = jobs.filter(({ skipped_entirely }) => skipped_entirely);
+/** Names the jobs that would not run at all in a month of the blackout, each with its next run. */
+const entirelySkipped = ({ jobs }: Impact): Child => {
+  const skipped = jobs.filter(({ skipped_months }) => skipped_months.length > 0);
   if (skipped.length === 0) return null;
-  const names = skipped.flatMap(({ job_name, agent_name, next_due_at }, index) => [
+  const names = skipped.flatMap(({ job_name, agent_name, skipped_months, next_due_at }, index) => [
     index > 0 ? ', ' : ' ',
     strong(null, job_name),
-    ` of ${agent_name}`,
-    next_due_at === null ? ' (never runs again)' : [' (next ', zoned(next_due_at, 'minute'), ')'],
+    ` of ${agent_name} in ${skipped_months.length > 1 ? `${skipped_months.length} months from ` : ''}${monthText(skipped_months[0]!)}`,
+    next_due_at === null ? ' (never again)' : [' (next ', zoned(next_due_at, 'minute'), ')'],
   ]);
   return p(
     { class: 'note warn below', 'data-skipped': '' },
     icon('triangle-alert'),
-    span(null, `Not at all in ${monthsText(impact)}:`, ...names, '.'),
+    span(null, 'These would not run at all in a month:', ...names, '.'),
   );
 };
 

@@ -11,13 +11,13 @@ import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
 import { blackouts } from '../../projections/schedule/blackout.ts';
 import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
 import { cronJobs } from '../../projections/schedule/cron-job.ts';
-import { decidedAheadOf } from '../../projections/schedule/cron-occurrence.queries.ts';
+import { decidedAheadOf, MAX_OCCURRENCES } from '../../projections/schedule/cron-occurrence.queries.ts';
 import { visibleAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { plannedJob } from './cron-occurrences.ts';
 
-/** The maximum number of due times that one call examines. Of more, it counts the first ones. */
+/** The maximum number of due times that one call examines, shared between the jobs. Of more, it counts the first ones. */
 const MAX_EXAMINED = 20_000;
 
 const Day = z.string().meta({ format: 'date', examples: ['2026-12-24'] });
@@ -37,9 +37,8 @@ const JobImpact = z.object({
       }),
     )
     .meta({ description: 'The days on which it would suppress runs' }),
-  skipped_entirely: z.boolean().meta({
-    description: 'Whether the job would then not run at all in the calendar months of these days',
-    examples: [false],
+  skipped_months: z.array(z.string().meta({ examples: ['2026-12'] })).meta({
+    description: 'The calendar months of these days in which the job would then not run at all',
   }),
   next_due_at: Timestamp.nullable().meta({ description: 'When the job is due first after the blackout; null if never', examples: [null] }),
 });
@@ -51,7 +50,7 @@ export const BlackoutImpact = z
     }),
     last_day: Day.nullable().meta({ description: 'The last day of this period; null if none follows' }),
     runs: z.int().meta({ description: 'How many runs would be suppressed in this period that would fire now', examples: [4] }),
-    exact: z.boolean().meta({ description: 'Whether all runs and jobs were counted. Otherwise, there are more' }),
+    exact: z.boolean().meta({ description: 'Whether all runs and jobs were counted. Otherwise, there can be more' }),
     already_suppressed: z.int().meta({ description: 'How many runs in this period present blackouts suppress anyway', examples: [0] }),
     jobs: z.array(JobImpact).meta({ description: 'The jobs that the blackout would affect; those with most runs come first' }),
   })
@@ -64,8 +63,22 @@ type Draft = z.output<typeof CronBlackoutImpactRequest>;
 const agentsOf = async (ctx: Ctx, { agent_ids }: Draft): Promise<readonly string[] | undefined> =>
   agent_ids === null ? visibleAgents(ctx) : [...new Set(agent_ids)];
 
-/** Lets other requests run before the rest of a long calculation. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** A calculation lets other requests run after this time, in milliseconds, and ends after MAX_MS. */
+const SLICE_MS = 10;
+const MAX_MS = 2_000;
+
+/** Runs a calculation in slices. Sets its budget to 0 if it takes too long, so that it ends soon. */
+const inSlices = async <T>(steps: Generator<void, T>, budget: ImpactBudget, endsAt: number): Promise<T> => {
+  for (let sliceEndsAt = performance.now() + SLICE_MS; ; ) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    const now = performance.now();
+    if (now < sliceEndsAt) continue;
+    if (now > endsAt) budget.left = 0;
+    await new Promise((resolve) => setImmediate(resolve));
+    sliceEndsAt = performance.now() + SLICE_MS;
+  }
+};
 
 const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
   const now = ctx.at();
@@ -73,30 +86,36 @@ const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
   const none = { runs: 0, exact: true, already_suppressed: 0, jobs: [] };
   if (period === null) return { first_day: null, last_day: null, ...none };
   const [first_day, last_day] = period;
-  const [rows, present, decided] = await Promise.all([
+  const from = startOf(first_day, -1);
+  const [rows, blackouts, decided] = await Promise.all([
     activeJobsOf(ctx.reads, ctx.tenant, await agentsOf(ctx, draft)),
     blackoutsOf(ctx.reads, ctx.tenant),
-    decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, from: startOf(first_day, -1), to: startOf(last_day, 2) }),
+    decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, from: from > now ? from : now, to: startOf(last_day, 2) }),
   ]);
   const planned = (await Promise.all(rows.map((row) => plannedJob(ctx, row)))).flat();
-  const budget: ImpactBudget = { left: MAX_EXAMINED };
   const found: (Impact['jobs'][number] & { readonly already: number; readonly isExact: boolean })[] = [];
-  for (const job of planned) {
-    const { isEntire, ...impact } = impactOn(job, { days: draft, period, decided, budget }, { now, blackouts: present });
+  const endsAt = performance.now() + MAX_MS;
+  let left = MAX_EXAMINED;
+  for (const [index, job] of planned.entries()) {
+    // What a job does not need of its share is left for those after it.
+    const budget = { left: Math.floor(left / (planned.length - index)) };
+    left -= budget.left;
+    const impact = await inSlices(impactOn(job, { days: draft, period, now, blackouts, decided, budget }), budget, endsAt);
+    left += Math.max(0, budget.left);
     const { state } = await ctx.load(Agent, job.agent_id);
     const names = { job_id: job.id, job_name: job.name, agent_id: job.agent_id, agent_name: state.name };
-    found.push({ ...names, ...impact, days: impact.days.map((day) => ({ ...day, due_at: [...day.due_at] })), skipped_entirely: isEntire });
-    await nextTurn();
+    const days = impact.days.map((day) => ({ ...day, due_at: [...day.due_at] }));
+    found.push({ ...names, ...impact, days, skipped_months: [...impact.skipped_months] });
   }
   const jobs = found
-    .filter(({ runs }) => runs > 0)
+    .filter(({ runs, isExact }) => runs > 0 || !isExact)
     .sort((one, other) => other.runs - one.runs || (one.job_name < other.job_name ? -1 : 1))
     .map(({ already: _, isExact: __, ...job }) => job);
   return {
     first_day,
     last_day,
     runs: jobs.reduce((sum, { runs }) => sum + runs, 0),
-    exact: rows.length < MAX_PREVIEWED_JOBS && found.every(({ isExact }) => isExact),
+    exact: rows.length < MAX_PREVIEWED_JOBS && decided.size < MAX_OCCURRENCES && found.every(({ isExact }) => isExact),
     already_suppressed: found.reduce((sum, { already }) => sum + already, 0),
     jobs,
   };
@@ -107,7 +126,7 @@ export const blackoutImpactOperations = {
     method: 'post',
     path: '/tenant/:tenant_id/cron-blackouts/impact',
     summary: 'Count what a blackout would suppress',
-    details: `Counts the runs of each job and day in the present or next period of the blackout, as things are now. Examines the newest ${MAX_PREVIEWED_JOBS} active jobs, and at most ${MAX_EXAMINED} due times. Without jobs of agents that the caller may not see. Declares nothing.`,
+    details: `Counts the runs of each job and day in the present or next period of the blackout, as things are now. Examines the newest ${MAX_PREVIEWED_JOBS} active jobs, and at most ${MAX_EXAMINED} due times, for at most ${MAX_MS / 1_000} seconds. Without jobs of agents that the caller may not see. Declares nothing.`,
     permit: 'tenant:read',
     body: CronBlackoutImpactRequest,
     reply: BlackoutImpact,
@@ -120,7 +139,7 @@ export const blackoutImpactOperations = {
       await checkOnce(ctx, async () => {
         for (const [n, agent_id] of (draft.agent_ids ?? []).entries()) await assertVisibleAgent(ctx, agent_id, `/agent_ids/${n}`);
       });
-      return { id: tenant_id, revision: -1, position: null, state: await ctx.sideEffect(() => impactOf(ctx, draft)) };
+      return { id: tenant_id, revision: -1, position: null, state: await impactOf(ctx, draft) };
     },
   }),
 };

@@ -97,8 +97,8 @@ export const plannedJob = async (ctx: Ctx, { id, name, next_fire_at, schedule_re
   const next = state.schedule_revision === schedule_revision ? next_fire_at : state.next_fire_at;
   if (state.status !== 'active' || next === null) return [];
   const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
-  const { agent_id } = state;
-  return [{ id, name: name!, agent_id, recurrence, next_fire_at: next, isInactive: await isInactive(ctx, state) }];
+  const { agent_id, scheduled_at } = state;
+  return [{ id, name: name!, agent_id, scheduled_at, recurrence, next_fire_at: next, isInactive: await isInactive(ctx, state) }];
 };
 
 const NOT_ATTEMPTED = { created_at: null, attempts: [], delivery_id: null, session_id: null, predicted: true } as const;

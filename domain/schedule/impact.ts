@@ -1,7 +1,7 @@
 import { instantOf, localTimeOf } from '../time-zone.ts';
 import { type BlackoutDays, periodsFrom } from './blackout.ts';
-import { type PlannedJob, type PredictionOptions, predictedOccurrences } from './prediction.ts';
-import { startOf } from './preview.ts';
+import { type PlannedJob, predictedOccurrences } from './prediction.ts';
+import { blackoutOf, type PresentBlackout, startOf } from './preview.ts';
 import { nextOccurrence } from './recurrence.ts';
 
 /** The first and the last day (YYYY-MM-DD) of a period of a blackout. */
@@ -12,17 +12,20 @@ export type DayImpact = { readonly date: string; readonly runs: number; readonly
 
 /**
  * What a blackout would change for one job in one period. `already` is how many runs present blackouts suppress there
- * anyway. `next_due_at` is the first due time after the period; null if there is none. If `isEntire`, the job would not
- * run at all in the calendar months of the period. If not `isExact`, there are more runs than were examined.
+ * anyway. `skipped_months` (YYYY-MM) are the calendar months in which the job would not run at all. `next_due_at` is the
+ * first due time after the period; null if there is none. If not `isExact`, there are more runs than were examined.
  */
 export type JobImpact = {
   readonly runs: number;
   readonly already: number;
   readonly days: readonly DayImpact[];
+  readonly skipped_months: readonly string[];
   readonly next_due_at: string | null;
-  readonly isEntire: boolean;
   readonly isExact: boolean;
 };
+
+/** A job, and since when its schedule is as it is (RFC 3339). */
+export type ScheduledJob = PlannedJob & { readonly scheduled_at: string };
 
 /** The maximum number of due times that a day lists. */
 const MAX_LISTED = 3;
@@ -33,48 +36,75 @@ const LAST_DAY = '9999-12-31';
 export const nextPeriod = (days: BlackoutDays, now: string): Period | null =>
   periodsFrom(days, localTimeOf(now, days.timezone).slice(0, 10))[0] ?? null;
 
-/** Returns the start of the day after a date, or of the month after it, in a time zone. */
+/** Returns the start of the day after a date, or of the month after it, in a time zone; null after the year 9999. */
 const startAfter = (date: string, unit: 'days' | 'months', zone: string): string | null => {
   if (date >= LAST_DAY) return null;
   const start = Temporal.PlainDate.from(unit === 'months' ? `${date.slice(0, 7)}-01` : date).add({ [unit]: 1 });
   return start.year > 9_999 ? null : instantOf(`${start}T00:00:00`, zone);
 };
 
-const justBefore = (at: string): string => new Date(Date.parse(at) - 1).toISOString();
+const later = (one: string, other: string): string => (one > other ? one : other);
 
-/** Whether the job is due in the calendar months of a period, but not on its days. */
-const runsBeside = ({ recurrence }: PlannedJob, [first, last]: Period, zone: string, next: string | null): boolean => {
-  const start = instantOf(`${first}T00:00:00`, zone);
-  const earlier = nextOccurrence(recurrence, justBefore(instantOf(`${first.slice(0, 7)}-01T00:00:00`, zone)));
-  if (earlier !== null && earlier < start) return true;
-  const end = startAfter(last, 'months', zone);
-  return next !== null && (end === null || next < end);
-};
+const justBefore = (at: string): string => new Date(Date.parse(at) - 1).toISOString();
 
 /** What limits the calculation: how many due times it may still examine. It counts them down. */
 export type ImpactBudget = { left: number };
 
+export type ImpactOptions = {
+  readonly days: BlackoutDays;
+  readonly period: Period;
+  readonly now: string;
+  /** The present blackouts. */
+  readonly blackouts: readonly PresentBlackout[];
+  /** The ids of occurrences whose decisions are recorded already. */
+  readonly decided: ReadonlySet<string>;
+  readonly budget: ImpactBudget;
+};
+
+type Steps<T> = Generator<void, T>;
+
+/** Whether the job is due between two times, outside of present blackouts. `to` is null for no end. */
+const runsBetween = function* (job: ScheduledJob, from: string, to: string | null, { blackouts, budget }: ImpactOptions): Steps<boolean> {
+  let due = nextOccurrence(job.recurrence, justBefore(later(from, job.scheduled_at)));
+  for (; due !== null && (to === null || due < to); due = nextOccurrence(job.recurrence, due)) {
+    if (!blackoutOf(blackouts, job.agent_id, due)) return true;
+    // A job that cannot be examined to the end is not called skipped.
+    if (budget.left-- <= 0) return true;
+    yield;
+  }
+  return false;
+};
+
+/** Whether the job would run in a calendar month on other days than those of the period, or has done so. */
+const runsInMonth = function* (job: ScheduledJob, month: string, options: ImpactOptions): Steps<boolean> {
+  const { timezone: zone } = options.days;
+  const [first, last] = options.period;
+  const begun = later(instantOf(`${first}T00:00:00`, zone), options.now);
+  const end = startAfter(`${month}-01`, 'months', zone);
+  const start = instantOf(`${month}-01T00:00:00`, zone);
+  if (yield* runsBetween(job, start, end !== null && end < begun ? end : begun, options)) return true;
+  const after = startAfter(last, 'days', zone);
+  return after !== null && (yield* runsBetween(job, later(start, after), end, options));
+};
+
 /**
- * Returns what a blackout on `days` would change for a job in the given period: the runs that would fire now, and would
- * then be suppressed. `decided` are the ids of occurrences whose decisions are recorded already.
+ * Calculates what a blackout would change for a job in the given period: the runs that would fire now, and would then be
+ * suppressed. Yields after each due time, because there can be thousands.
  */
-export const impactOn = (
-  job: PlannedJob,
-  { days, period, decided, budget }: { days: BlackoutDays; period: Period; decided: ReadonlySet<string>; budget: ImpactBudget },
-  { now, blackouts }: Pick<PredictionOptions, 'now' | 'blackouts'>,
-): JobImpact => {
+export const impactOn = function* (job: ScheduledJob, options: ImpactOptions): Steps<JobImpact> {
+  const { days, period, decided, budget, now, blackouts } = options;
   const { timezone: zone } = days;
   const [first, last] = period;
-  const start = startOf(first, -1);
   const byDay = new Map<string, { runs: number; due_at: string[] }>();
   let [runs, already, isExact] = [0, 0, true];
-  for (const one of predictedOccurrences([job], { from: start > now ? start : now, to: startOf(last, 2), now, blackouts })) {
+  for (const one of predictedOccurrences([job], { from: later(startOf(first, -1), now), to: startOf(last, 2), now, blackouts })) {
+    yield;
+    const date = localTimeOf(one.due_at, zone).slice(0, 10);
+    if (date < first || date > last || decided.has(one.id)) continue;
     if (budget.left-- <= 0) {
       isExact = false;
       break;
     }
-    const date = localTimeOf(one.due_at, zone).slice(0, 10);
-    if (date < first || date > last || decided.has(one.id)) continue;
     if (one.reason === 'blackout') already++;
     if (one.decision !== 'fired') continue;
     const day = byDay.get(date) ?? { runs: 0, due_at: [] };
@@ -82,7 +112,13 @@ export const impactOn = (
     runs++;
   }
   const after = startAfter(last, 'days', zone);
-  const next_due_at = after === null ? null : nextOccurrence(job.recurrence, justBefore(after));
-  const isEntire = runs > 0 && !runsBeside(job, period, zone, next_due_at);
-  return { runs, already, days: [...byDay].map(([date, day]) => ({ date, ...day })), next_due_at, isEntire, isExact };
+  const skipped_months: string[] = [];
+  if (isExact)
+    for (const month of new Set([...byDay.keys()].map((date) => date.slice(0, 7))))
+      if (!(yield* runsInMonth(job, month, options))) skipped_months.push(month);
+  return {
+    ...{ runs, already, isExact, skipped_months },
+    days: [...byDay].map(([date, day]) => ({ date, ...day })),
+    next_due_at: after === null ? null : nextOccurrence(job.recurrence, justBefore(after)),
+  };
 };

@@ -1,4 +1,4 @@
-import type { BlackoutFields } from './blackout.ts';
+import { type BlackoutFields, periodsFrom } from './blackout.ts';
 import { isTooLate, occurrenceId } from './cron-run.ts';
 import { blackoutOf, type PresentBlackout } from './preview.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
@@ -45,8 +45,10 @@ const DAY_MS = 86_400_000;
 const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
 /** Returns whether a blackout can include a time between `from` and `to`, whatever its time zone is. */
-const mayCover = ({ recurring_yearly, start_date, end_date }: BlackoutFields, from: string, to: string): boolean =>
-  recurring_yearly || (start_date <= shifted(to, DAY_MS).slice(0, 10) && end_date >= shifted(from, -DAY_MS).slice(0, 10));
+const mayCover = (blackout: BlackoutFields, from: string, to: string): boolean => {
+  const [[start] = []] = periodsFrom(blackout, shifted(from, -DAY_MS).slice(0, 10));
+  return start !== undefined && start <= shifted(to, DAY_MS).slice(0, 10);
+};
 
 type Head<Job extends PlannedJob> = OccurrenceKey & { readonly job: Job };
 
