@@ -43,11 +43,11 @@ const timeHeaders = ({ headers, prefix = '', timestamp }: SignatureScheme, spell
   return time === header ? { signature: { ...signature, timePrefix: 't=' } } : { signature, time: spelled(time) };
 };
 
-const schemeFor = (owner: PresetOwner, { secret, resend = {} }: NonNullable<ReturnType<typeof findDefinition>>): CurlScheme | null => {
+const schemeFor = (owner: PresetOwner, { secret, urlDigest }: NonNullable<ReturnType<typeof findDefinition>>): CurlScheme | null => {
   const { scheme, delivery, event, bodyTimestamp } = presetOf(owner);
   if (!canSign(scheme)) return null;
   const spelled = spellingOf(owner);
-  const id = resend.idHeader ?? delivery.headers[0];
+  const id = delivery.headers[0];
   return {
     algorithm: scheme.algorithm as CurlScheme['algorithm'],
     key: secret?.form === 'whsec' ? 'whsec' : 'text',
@@ -57,7 +57,7 @@ const schemeFor = (owner: PresetOwner, { secret, resend = {} }: NonNullable<Retu
     ...(id !== undefined && { id: spelled(id) }),
     ...(event.headers[0] !== undefined && { event: spelled(event.headers[0]) }),
     ...(bodyTimestamp && { bodyTime: bodyTimestamp.pointer.slice(1) }),
-    ...(resend.urlDigest !== undefined && { urlDigest: resend.urlDigest }),
+    ...(urlDigest !== undefined && { urlDigest }),
   };
 };
 

@@ -160,7 +160,7 @@ for (const provider of PROVIDERS) {
       const { body, headers = {} } = payloadOf(provider);
       const url = `https://annals.test/hooks/inbound/${hook}`;
       const send = (id: string | null): Promise<Answer> => {
-        const { [idHeader]: _, 'x-shopify-webhook-id': __, ...others } = headers;
+        const { [idHeader]: _, 'x-shopify-event-id': __, ...others } = headers;
         const signed = SIGNERS[provider].headersOf({ body, url, id: id ?? '', seconds: now() });
         const all = { 'content-type': 'application/json', ...others, ...signed, ...(id === null ? {} : { [idHeader]: id }) };
         if (id === null) delete (all as Headers)[idHeader];

@@ -129,20 +129,35 @@ const EDITIONS: readonly Edition[] = [
   // https://github.com/standard-webhooks/standard-webhooks, https://docs.svix.com/receiving/verifying-payloads/how-manual
   { title: 'Standard Webhooks', provider: 'standard_webhooks', headers: { 'webhook-id': 's-1' }, id: 's-1', event: null },
   { title: 'Svix', provider: 'standard_webhooks', headers: { 'svix-id': 's-2' }, id: 's-2', event: null },
-  // https://shopify.dev/docs/apps/build/webhooks: the event id is newer.
+  // https://shopify.dev/docs/apps/build/webhooks/verify-deliveries: several deliveries can have the same event id.
   {
     title: 'Shopify',
     provider: 'shopify',
     headers: { 'x-shopify-topic': 'orders/paid', 'x-shopify-event-id': 'h-1', 'x-shopify-webhook-id': 'w-1' },
-    id: 'h-1',
+    id: 'w-1',
     event: 'orders/paid',
   },
   {
-    title: 'Shopify before the event id',
+    title: 'Shopify without the webhook id',
     provider: 'shopify',
-    headers: { 'x-shopify-topic': 'orders/paid', 'x-shopify-webhook-id': 'h-2' },
+    headers: { 'x-shopify-topic': 'orders/paid', 'x-shopify-event-id': 'h-2' },
     id: 'h-2',
     event: 'orders/paid',
+  },
+  // https://shopify.dev/docs/apps/build/events/delivery-structure
+  {
+    title: 'Shopify Events',
+    provider: 'shopify',
+    headers: {
+      'x-shopify-hmac-sha256': '',
+      'shopify-hmac-sha256': createHmac('sha256', SIGNERS.shopify.secret).update(BODY).digest('base64'),
+      'shopify-topic': 'Product',
+      'shopify-action': 'update',
+      'shopify-event-id': 'h-3',
+      'shopify-webhook-id': 'w-3',
+    },
+    id: 'w-3',
+    event: 'Product',
   },
   // https://linear.app/developers/webhooks
   { title: 'Linear', provider: 'linear', headers: { 'linear-delivery': 'i-1', 'linear-event': 'Issue' }, id: 'i-1', event: 'Issue' },
@@ -199,7 +214,7 @@ const MISSING: readonly (readonly [Provider, Cause, readonly string[]])[] = [
   ['bitbucket', 'delivery_id_missing', ['X-Request-UUID', 'X-Request-Id']],
   ['jira', 'delivery_id_missing', ['X-Atlassian-Webhook-Identifier', 'X-Request-Id']],
   ['linear', 'delivery_id_missing', ['Linear-Delivery']],
-  ['shopify', 'delivery_id_missing', ['X-Shopify-Event-Id', 'X-Shopify-Webhook-Id']],
+  ['shopify', 'delivery_id_missing', ['X-Shopify-Webhook-Id', 'Shopify-Webhook-Id', 'X-Shopify-Event-Id']],
   ['pagerduty', 'delivery_id_missing', ['X-Webhook-Id']],
   ['sentry', 'delivery_id_missing', ['Request-Id']],
   ['github', 'signature_missing', ['X-Hub-Signature-256']],
@@ -254,7 +269,7 @@ const FORMS: readonly (readonly [Provider, Headers, string | RegExp])[] = [
   ['custom_hmac', { 'x-signature': 'no' }, /must be 64 hexadecimal digits$/],
   ['stripe', { 'stripe-signature': 't=1,v0=ab' }, 'Stripe-Signature must contain v1= and 64 hexadecimal digits'],
   ['stripe', { 'stripe-signature': `v1=${SHA256}` }, 'Stripe-Signature must contain the time of signing'],
-  ['shopify', { 'x-shopify-hmac-sha256': SHA256 }, 'X-Shopify-Hmac-Sha256 must be the Base64 of 32 bytes'],
+  ['shopify', { 'x-shopify-hmac-sha256': SHA256 }, 'X-Shopify-Hmac-Sha256 or Shopify-Hmac-Sha256 must be the Base64 of 32 bytes'],
   ['twilio', { 'x-twilio-signature': 'no' }, 'X-Twilio-Signature must be the Base64 of 20 bytes'],
   ['discord', { 'x-signature-ed25519': 'no', 'x-signature-timestamp': '1' }, 'X-Signature-Ed25519 must be 128 hexadecimal digits'],
   [

@@ -114,13 +114,8 @@ export type ProviderDefinition = {
    * duplicate. Null is the usual answer.
    */
   readonly answer?: (recorded: RecordedBody) => ProviderAnswer | null;
-  /** What shell commands need to send a delivery again. */
-  readonly resend?: {
-    /** The header for a new delivery id, if it is not the first one of `delivery`. */
-    readonly idHeader?: string;
-    /** The query parameter of the URL with the digest of the body. */
-    readonly urlDigest?: string;
-  };
+  /** The query parameter in which a shell command that sends a delivery writes the digest of the body. */
+  readonly urlDigest?: string;
   /** Deliveries to try an integration with: at least three. */
   readonly samples: readonly Sample[];
 };

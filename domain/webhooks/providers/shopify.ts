@@ -5,14 +5,16 @@ import { header } from '../conventions/value-source.ts';
 
 export const shopify = {
   label: 'Shopify',
-  // https://shopify.dev/docs/apps/build/webhooks/subscribe/https
+  // https://shopify.dev/docs/apps/build/webhooks/verify-deliveries, https://shopify.dev/docs/apps/build/events/delivery-structure:
+  // the headers of Events have the same names without `X-`.
   scheme: {
-    ...hexOfBody('x-shopify-hmac-sha256'),
+    ...hexOfBody('x-shopify-hmac-sha256', '', 'shopify-hmac-sha256'),
     shape: /^([A-Za-z0-9+/]{43}=)$/,
     encoding: 'base64',
   },
-  delivery: header('x-shopify-event-id', 'x-shopify-webhook-id'),
-  event: header('x-shopify-topic'),
+  // The event id is that of a merchant's action, which can cause deliveries of several topics.
+  delivery: header('x-shopify-webhook-id', 'shopify-webhook-id', 'x-shopify-event-id', 'shopify-event-id'),
+  event: header('x-shopify-topic', 'shopify-topic'),
   secret: { issuedAs: 'client secret', mistaken: [[/^shp(?:at|ca|pa|ua)_/, 'an access token']] },
   setup: [
     'Open Settings, Notifications, Webhooks, or the webhooks of the app.',
@@ -26,10 +28,9 @@ export const shopify = {
     ['total', '/total_price'],
     ['id', '/id'],
   ],
-  resend: { idHeader: 'x-shopify-webhook-id' },
   samples: [
     {
-      id: '98880550-7158-44d4-b7cd-2c97c8a091b5',
+      id: 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd043',
       event: 'orders/create',
       headers: {
         'x-shopify-topic': 'orders/create',
@@ -40,23 +41,23 @@ export const shopify = {
       body: '{"id":820982911946,"email":"jon@example.com","currency":"USD","total_price":"398.00"}',
     },
     {
-      id: '98880550-7158-44d4-b7cd-2c97c8a091b6',
+      id: 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd044',
       event: 'products/update',
       headers: {
         'x-shopify-topic': 'products/update',
-        'x-shopify-event-id': '98880550-7158-44d4-b7cd-2c97c8a091b6',
-        'x-shopify-webhook-id': 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd043',
+        'x-shopify-event-id': '98880550-7158-44d4-b7cd-2c97c8a091b5',
+        'x-shopify-webhook-id': 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd044',
         'x-shopify-shop-domain': 'example.myshopify.com',
       },
       body: '{"id":788032119674,"title":"Example T-Shirt","vendor":"Acme"}',
     },
     {
-      id: '98880550-7158-44d4-b7cd-2c97c8a091b7',
+      id: 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd045',
       event: 'app/uninstalled',
       headers: {
         'x-shopify-topic': 'app/uninstalled',
         'x-shopify-event-id': '98880550-7158-44d4-b7cd-2c97c8a091b7',
-        'x-shopify-webhook-id': 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd043',
+        'x-shopify-webhook-id': 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd045',
         'x-shopify-shop-domain': 'example.myshopify.com',
       },
       body: '{"id":548380009,"name":"Super Toys","domain":"super-toys.example"}',

@@ -37,7 +37,7 @@ export const twilio = {
   // requests are JSON, or have a type of event, do not read TwiML.
   answer: ({ media, fields }) =>
     media === 'form' && fields['/EventType'] === undefined ? { status: 200, body: 'twiml' } : { status: 204, body: 'empty' },
-  resend: { urlDigest: 'bodySHA256' },
+  urlDigest: 'bodySHA256',
   samples: [
     {
       id: 'b2e0-1',
