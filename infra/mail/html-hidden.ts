@@ -1,34 +1,74 @@
 const squeezed = (css: string): string => css.toLowerCase().replace(/\s+|!important/g, '');
 
-const HIDDEN =
-  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?(?:\.0+)?(?:;|$)|font-size:0(?:\.0+)?(?:px|pt|em|rem|%)?(?:;|$))/;
+const HIDDEN = /(?:^|;)(?:display:none|opacity:0?(?:\.0+)?(?:;|$))/;
 const NO_HEIGHT = /(?:^|;)(?:max-)?height:0(?:px|pt|em)?(?:;|$)/;
+const NO_SIZE = /^0(?:\.0+)?(?:px|pt|em|rem|%)?$/;
+/** Sizes that are computed from the inherited one. */
+const RELATIVE_SIZE = /^(?:[\d.]+(?:em|%)|larger|smaller|inherit|unset)$/;
+const SIZE_IN_FONT = /^[a-z-]*([\d.]+(?:px|pt|em|rem|%)?)/;
 
-/** Returns whether a style hides an element, as those of preheaders do. */
-export const hidesElement = (style: string): boolean => {
+/**
+ * What a style says about the text of an element. `isHidden`: it hides the element with all that is in it. The others
+ * are inherited, unless an inner element has another value; undefined if the style has none.
+ */
+export type Hiding = { readonly isHidden: boolean; readonly isInvisible: boolean | undefined; readonly hasNoSize: boolean | undefined };
+
+const lastValue = (css: string, property: string): string | undefined =>
+  css
+    .split(';')
+    .findLast((one) => one.startsWith(`${property}:`))
+    ?.slice(property.length + 1);
+
+const hasNoSize = (css: string): boolean | undefined => {
+  const size = lastValue(css, 'font-size') ?? SIZE_IN_FONT.exec(lastValue(css, 'font') ?? '')?.[1];
+  return size === undefined || RELATIVE_SIZE.test(size) ? undefined : NO_SIZE.test(size);
+};
+
+const isInvisible = (css: string): boolean | undefined => {
+  const visibility = lastValue(css, 'visibility');
+  return visibility === undefined || visibility === 'inherit' ? undefined : visibility !== 'visible';
+};
+
+/** Returns what a style hides, as those of preheaders do. */
+export const hidingOf = (style: string): Hiding => {
   const css = squeezed(style);
-  return HIDDEN.test(css) || (NO_HEIGHT.test(css) && css.includes('overflow:hidden'));
+  const isHidden = HIDDEN.test(css) || (NO_HEIGHT.test(css) && css.includes('overflow:hidden'));
+  return { isHidden, isInvisible: isInvisible(css), hasNoSize: hasNoSize(css) };
 };
 
 const SIMPLE_SELECTOR = /^[a-z0-9]*(?:[.#][\w-]+)$/i;
+/** Matches the last class, id or element name of a selector. */
+const LAST_NAME = /(?:[.#][\w-]+|(?:^|(?<=[\s>+~]))[a-z][a-z0-9]*)(?=(?::[\w-]+)*$)/i;
 const MAX_CSS = 200_000;
 
-/** Returns the classes and ids that a style sheet hides on every screen, such as `.preheader`; element names are left out. */
-export const hiddenSelectors = (css: string): string[] => {
-  const hidden: string[] = [];
+/**
+ * What a style sheet says, by classes, ids and element names: which of the first two it hides on every screen, as
+ * `.preheader`, and to which it gives no size, or one.
+ */
+export type SheetRules = { readonly hidden: readonly string[]; readonly noSize: readonly string[]; readonly sized: readonly string[] };
+
+const withoutElement = (selector: string): string => selector.replace(/^[a-z0-9]*/i, '');
+
+export const rulesIn = (css: string): SheetRules => {
+  const rules = { hidden: [] as string[], noSize: [] as string[], sized: [] as string[] };
   let depth = 0;
   for (const chunk of css.slice(0, MAX_CSS).replaceAll('<!--', '').replaceAll('-->', '').split('}')) {
-    const [selectors = '', declarations = '', inner] = chunk.split('{');
-    if (!chunk.includes('{')) depth = Math.max(0, depth - 1);
+    const parts = chunk.split('{');
+    const [declarations = '', rule = ''] = parts.toReversed();
+    if (parts.length === 1) {
+      depth = Math.max(0, depth - 1);
+      continue;
+    }
+    const hiding = hidingOf(declarations);
+    const selectors = rule.split(',').map((one) => one.trim());
+    if (hiding.hasNoSize === false) rules.sized.push(...selectors.map((one) => LAST_NAME.exec(one)?.[0].toLowerCase() ?? ''));
     // A rule within `@media` may not apply.
-    else if (inner !== undefined) depth++;
-    else if (depth === 0 && hidesElement(declarations))
-      hidden.push(
-        ...selectors
-          .split(',')
-          .map((one) => one.trim())
-          .filter((one) => SIMPLE_SELECTOR.test(one)),
-      );
+    if (parts.length > 2) depth++;
+    else if (depth === 0) {
+      const own = selectors.filter((one) => SIMPLE_SELECTOR.test(one)).map(withoutElement);
+      if (hiding.isHidden || hiding.isInvisible) rules.hidden.push(...own);
+      if (hiding.hasNoSize) rules.noSize.push(...own);
+    }
   }
-  return hidden.map((one) => one.replace(/^[a-z0-9]*/i, ''));
+  return rules;
 };

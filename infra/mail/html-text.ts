@@ -1,6 +1,6 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities';
 import { BREAKS, CELLS, ENDED_BY, LISTS, PARAGRAPH, PREFORMATTED, VOID } from './html-elements.ts';
-import { hiddenSelectors, hidesElement } from './html-hidden.ts';
+import { type Hiding, hidingOf, rulesIn, type SheetRules } from './html-hidden.ts';
 import { attributesIn, type HtmlTag, readHtml } from './html-tokens.ts';
 import { appendText, appendWords, breakLine, emptyLines, startBlock, type TextLines, wholeText } from './text-lines.ts';
 
@@ -8,6 +8,8 @@ type List = { readonly isOrdered: boolean; number: number };
 type Element = {
   readonly name: string;
   readonly isHidden: boolean;
+  readonly isInvisible: boolean;
+  readonly hasNoSize: boolean;
   readonly isPreformatted: boolean;
   readonly prefix: string;
   readonly list: List | null;
@@ -18,11 +20,15 @@ type State = {
   readonly text: TextLines;
   readonly open: Element[];
   readonly counts: Map<string, number>;
-  readonly hidden: Set<string>;
+  /** What the style sheets say, by selectors. */
+  readonly sheets: { readonly [Rule in keyof SheetRules]: Set<string> };
   link: string[];
 };
 
-const ROOT: Element = { name: '', isHidden: false, isPreformatted: false, prefix: '', list: null, breaks: 0, href: null };
+const ROOT: Element = {
+  ...{ name: '', isHidden: false, isInvisible: false, hasNoSize: false, isPreformatted: false },
+  ...{ prefix: '', list: null, breaks: 0, href: null },
+};
 const MAX_OPEN = 512;
 /** More of a document is not read: its text would be cut, and the document becomes a file. */
 const MAX_HTML_READ = 4_000_000;
@@ -32,9 +38,11 @@ const topOf = ({ open }: State): Element => open.at(-1) ?? ROOT;
 /** Removes characters that are not shown, as they stand between the letters of a word or fill a preheader. */
 const visible = (text: string): string => text.replace(/\u00ad|\u034f|\u200b|\u2060|\ufeff/g, '').replaceAll('\u00a0', ' ');
 
+const hidesText = ({ isHidden, isInvisible, hasNoSize }: Element): boolean => isHidden || isInvisible || hasNoSize;
+
 const addText = (state: State, raw: string): void => {
-  const { isHidden, isPreformatted } = topOf(state);
-  if (isHidden) return;
+  const { isPreformatted } = topOf(state);
+  if (hidesText(topOf(state))) return;
   const text = raw.includes('&') ? decodeHTML(raw) : raw;
   if (state.link.length > 0) state.link.push(text);
   if (!isPreformatted) {
@@ -56,9 +64,12 @@ const plainLink = (href: string): string =>
     .replace(/\/$/, '')
     .toLowerCase();
 
-const endLink = (state: State, { href }: Element): void => {
+const endLink = (state: State, element: Element): void => {
+  const { href } = element;
   const shown = state.link.join('').trim();
+  const isEmpty = state.link.length <= 1;
   state.link = [];
+  if (isEmpty && hidesText(element)) return;
   if (href !== null && plainLink(shown) !== plainLink(href)) appendWords(state.text, shown === '' ? `<${href}>` : ` <${href}>`);
 };
 
@@ -84,12 +95,24 @@ const endElement = (state: State, ends: readonly string[], within: readonly stri
   }
 };
 
-const isHiddenBy = (state: State, attributes: ReadonlyMap<string, string>): boolean => {
+const NOTHING_HIDDEN: Hiding = { isHidden: false, isInvisible: undefined, hasNoSize: undefined };
+
+/** Returns what the style of an element and the style sheets hide. The style counts more, and classes more than names. */
+const hidingBy = (state: State, name: string, attributes: ReadonlyMap<string, string>): Hiding => {
   const style = attributes.get('style');
-  if (attributes.has('hidden') || (style !== undefined && hidesElement(decodeHTMLAttribute(style)))) return true;
-  if (state.hidden.size === 0) return false;
-  const classes = (attributes.get('class') ?? '').split(/\s+/);
-  return classes.some((one) => state.hidden.has(`.${one}`)) || state.hidden.has(`#${attributes.get('id')}`);
+  const own = style === undefined ? NOTHING_HIDDEN : hidingOf(decodeHTMLAttribute(style));
+  const { hidden, noSize, sized } = state.sheets;
+  const isSized = name === 'font' && attributes.has('size') ? false : undefined;
+  if (hidden.size + noSize.size + sized.size === 0)
+    return { ...own, isHidden: own.isHidden || attributes.has('hidden'), hasNoSize: own.hasNoSize ?? isSized };
+  const classes = (attributes.get('class') ?? '').split(/\s+/).map((one) => `.${one}`);
+  const isIn = (set: Set<string>): boolean => classes.some((one) => set.has(one)) || set.has(`#${attributes.get('id')}`);
+  const inSheets = isIn(sized) ? false : isIn(noSize) || (sized.has(name) ? false : undefined);
+  return {
+    isHidden: own.isHidden || attributes.has('hidden') || isIn(hidden),
+    isInvisible: own.isInvisible,
+    hasNoSize: own.hasNoSize ?? isSized ?? inSheets,
+  };
 };
 
 const markerOf = (state: State): string => {
@@ -116,10 +139,13 @@ const breaksOf = (state: State, name: string, attributes: ReadonlyMap<string, st
 
 /** Shows an element without content. */
 const showVoid = (state: State, name: string, attributes: ReadonlyMap<string, string>): void => {
-  if (topOf(state).isHidden || isHiddenBy(state, attributes)) return;
+  const parent = topOf(state);
+  const { isHidden, isInvisible = parent.isInvisible } = hidingBy(state, name, attributes);
+  if (parent.isHidden || isHidden || isInvisible) return;
   if (name === 'br') breakLine(state.text);
   const alt = name === 'img' ? decodeHTMLAttribute(attributes.get('alt') ?? '').trim() : '';
-  if (alt !== '') addText(state, `[${alt.replaceAll('&', '&amp;')}]`);
+  if (name === 'img' && state.link.length > 0) state.link.push(alt);
+  if (alt !== '') appendWords(state.text, `[${alt}]`);
   if (name !== 'hr') return;
   startBlock(state.text, 1);
   appendText(state.text, '---');
@@ -139,16 +165,24 @@ const listOf = (name: string, start: string | undefined): List | null => {
 const indentOf = (name: string, marker: string): string => (name === 'blockquote' ? '> ' : ' '.repeat(name === 'dd' ? 2 : marker.length));
 
 /** Returns whether the element must be known as open: it hides its content, or changes how it is shown. */
-const matters = ({ name, isHidden, isPreformatted, breaks, href }: Element, parent: Element): boolean =>
-  isHidden || breaks > 0 || href !== null || isPreformatted !== parent.isPreformatted || CELLS.has(name);
+const matters = ({ name, isHidden, isInvisible, hasNoSize, isPreformatted, breaks, href }: Element, parent: Element): boolean =>
+  isHidden ||
+  isInvisible !== parent.isInvisible ||
+  hasNoSize !== parent.hasNoSize ||
+  breaks > 0 ||
+  href !== null ||
+  isPreformatted !== parent.isPreformatted ||
+  CELLS.has(name);
 
 const openElement = (state: State, name: string, attributes: ReadonlyMap<string, string>): void => {
   const parent = topOf(state);
-  const isHidden = parent.isHidden || isHiddenBy(state, attributes);
+  const hiding = hidingBy(state, name, attributes);
+  const isHidden = parent.isHidden || hiding.isHidden;
+  const { isInvisible = parent.isInvisible, hasNoSize = parent.hasNoSize } = hiding;
   const isPreformatted = isPreformattedBy(name, attributes.get('style') ?? '', parent);
   const marker = name === 'li' && !isHidden ? markerOf(state) : '';
   const element: Element = {
-    ...{ name, isHidden, isPreformatted, prefix: parent.prefix + indentOf(name, marker) },
+    ...{ name, isHidden, isInvisible, hasNoSize, isPreformatted, prefix: parent.prefix + indentOf(name, marker) },
     ...{
       list: listOf(name, attributes.get('start')),
       breaks: breaksOf(state, name, attributes),
@@ -197,12 +231,19 @@ const onStartTag = (state: State, { name, attributes: text }: HtmlTag): void => 
  * pictures are shown as their alternative text.
  */
 export const htmlToText = (html: string): string => {
-  const state: State = { text: emptyLines(), open: [], counts: new Map(), hidden: new Set(), link: [] };
+  const state: State = {
+    text: emptyLines(),
+    open: [],
+    counts: new Map(),
+    sheets: { hidden: new Set(), noSize: new Set(), sized: new Set() },
+    link: [],
+  };
   readHtml(html.slice(0, MAX_HTML_READ), {
     onText: (text) => addText(state, text),
     onTag: (tag) => (tag.isEnd ? onEndTag(state, tag.name) : onStartTag(state, tag)),
     onStyle: (css) => {
-      for (const one of hiddenSelectors(css)) state.hidden.add(one);
+      for (const [rule, selectors] of Object.entries(rulesIn(css)))
+        for (const one of selectors) state.sheets[rule as keyof SheetRules].add(one);
     },
   });
   while (state.open.length > 0) pop(state);

@@ -6,7 +6,7 @@ import { parameterText } from './header-parameters.ts';
 import { htmlToText } from './html-text.ts';
 import type { MimePart } from './mime-tree.ts';
 import { declaredType, nameForType, storedName } from './part-names.ts';
-import { decodeTransfer, withoutUuencoded } from './transfer-encoding.ts';
+import { decodeTransfer, withoutAppendedText, withoutUuencoded } from './transfer-encoding.ts';
 
 /** A file of a message. `declared` is its type as the sender has declared it. */
 export type MailPart = { readonly filename: string; readonly declared: string; readonly bytes: Uint8Array };
@@ -44,13 +44,15 @@ const addFile = ({ hints, files }: Collect, part: MimePart): Body => {
 
 /** Returns the text of a part. If some of its bytes cannot be read, they become a file, too, so that they are not lost. */
 const textOfPart = ({ hints, files }: Collect, part: MimePart): string => {
-  const bytes = decodeTransfer(part.body, part.encoding);
+  const { encoded, appended } = withoutAppendedText(part.body, part.encoding);
+  const bytes = decodeTransfer(encoded, part.encoding);
   const isHtml = part.type.value === 'text/html';
   const inHtml = isHtml ? META_CHARSET.exec(bytes.toString('latin1', 0, META_BYTES))?.[1] : undefined;
   const text = decodeText(bytes, part.type.parameters.get('charset'), [...(inHtml === undefined ? [] : [inHtml]), ...hints]);
   if (text.includes('\ufffd'))
     files.push({ filename: isHtml ? 'original.html' : 'original.txt', declared: declaredType(part), bytes: new Uint8Array(bytes) });
-  return text.replace(/\r\n?/g, '\n');
+  const footer = decodeText(appended, undefined, hints);
+  return (footer.trim() === '' ? text : `${text}\n${footer}`).replace(/\r\n?/g, '\n');
 };
 
 const plainText = (collect: Collect, part: MimePart): string => {

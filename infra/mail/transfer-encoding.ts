@@ -59,6 +59,38 @@ const decodeBase64 = (bytes: Buffer): Buffer => {
   return Buffer.concat(units.map((unit) => Buffer.from(unit, 'base64')));
 };
 
+const BASE64_LINE = /^[A-Za-z0-9+/]+={0,2}$/;
+/** Base64 in mail has lines of 76 characters, except the last one. A word of a text can be a line of Base64, too. */
+const FULL_LINE = 60;
+
+const NO_BASE64 = /[^A-Za-z0-9+/=\s]/;
+
+/** Returns the place after the last line of Base64, if a text follows that is not encoded; the length of all otherwise. */
+const base64End = (bytes: Buffer): number => {
+  const text = bytes.toString('latin1');
+  if (!NO_BASE64.test(text)) return text.length;
+  let end: number | null = null;
+  let hasData = false;
+  for (const { 0: line, index } of text.matchAll(/[^\n]*(?:\n|$)/g)) {
+    const content = line.trim();
+    const isData = BASE64_LINE.test(content);
+    if (end !== null && isData && content.length >= FULL_LINE) return text.length;
+    if (isData && content.endsWith('=')) end ??= index + line.length;
+    else if (hasData && !isData) end ??= index;
+    hasData ||= isData;
+  }
+  return end !== null && NO_BASE64.test(text.slice(end)) ? end : text.length;
+};
+
+/**
+ * Divides the bytes of a text into the encoded ones and a text behind them that is not encoded, such as the footer that
+ * mailing lists and scanners append to every message.
+ */
+export const withoutAppendedText = (bytes: Buffer, encoding: string): { readonly encoded: Buffer; readonly appended: Buffer } => {
+  const end = /base64/i.test(encoding) ? base64End(bytes) : bytes.length;
+  return { encoded: bytes.subarray(0, end), appended: bytes.subarray(end) };
+};
+
 const decodeLine = (line: string): Buffer => {
   const size = (line.charCodeAt(0) - SPACE) & 0x3f;
   const decoded = Buffer.alloc(Math.ceil(size / 3) * 3);

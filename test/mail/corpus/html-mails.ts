@@ -123,5 +123,25 @@ export const HTML_MAILS: readonly CorpusMail[] = [
   shown('characters that are not shown', 'hyphenation', 'soft&shy;hyphen zero&#8203;width', 'softhyphen zerowidth'),
   shown('elements that do not end', 'broken mailing programs', '<div><p>a<p>b<div>c<b>d', 'a\n\nb\n\ncd'),
   shown('a rule', 'HTML 4.4.2', 'a<hr>b', 'a\n---\nb'),
+  // MJML, mj-section and mj-column: https://documentation.mjml.io
+  shown(
+    'words in containers without a size',
+    'MJML',
+    '<td style="direction:ltr;font-size:0px;padding:20px 0;"><div style="font-size:0px;"><table><tr><td style="font-size:0px;"><a href="https://a.example"><img alt="Logo"></a><div style="font-family:Arial;font-size:13px;">Hello</div></td></tr></table></div></td>',
+    '[Logo] <https://a.example>\nHello',
+  ),
+  shown(
+    'a size that a style sheet or the short form sets again',
+    'inline blocks in newsletters without gaps',
+    '<style>.col{font-size:0} .t, td p{font-size:14px}</style><div class="col">no<b class="t">one</b></div><td style="font-size:0">no<p>two</p></td><div style="font:0/0 a">no<i style="font: italic bold 12px/30px Georgia">three</i></div>',
+    'one\n\ntwo\n\nthree',
+  ),
+  shown('a size of a part of nothing', 'CSS Fonts 4, 2.5', '<div style="font-size:0">no<b style="font-size:2em">no</b></div>yes', 'yes'),
+  shown(
+    'visible within invisible',
+    'CSS Display 4, 4.1',
+    '<div style="visibility:hidden">no<b style="visibility:visible">yes</b><img alt="no"></div>',
+    'yes',
+  ),
   shown('only a picture', 'newsletter programs', '<img src="x">', ''),
 ];

@@ -1,4 +1,4 @@
-import { base64, type CorpusMail, lines, message, multi, part, single, WORDS } from './corpus-mail.ts';
+import { base64, type CorpusMail, lines, message, multi, part, single, utf8, WORDS } from './corpus-mail.ts';
 
 const encoded = (bytes: string, ...header: readonly string[]): string =>
   part([...header, 'Content-Transfer-Encoding: base64'], base64(bytes));
@@ -156,6 +156,36 @@ export const STRUCTURE_MAILS: readonly CorpusMail[] = [
     ...{ name: 'Base64 that pads each line', source: 'broken encoders' },
     mail: message('mixed', WORDS, part(['Content-Type: application/x-a; name=a', 'Content-Transfer-Encoding: BASE64'], 'YQ==', 'Yg==')),
     files: [['a', 'application/x-a', 'ab']],
+  },
+  {
+    ...{ name: 'a footer behind Base64', source: 'Mailman 2.1, msg_footer; virus scanners' },
+    mail: single(
+      ['Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: base64'],
+      base64(utf8('Grüße')),
+      '_____',
+      'Liste',
+      'https://lists.example/options',
+    ),
+    ...{ text: 'Grüße\n_____\nListe\nhttps://lists.example/options', files: [] },
+  },
+  {
+    ...{ name: 'a footer behind Base64 that needs no padding', source: 'Mailman 2.1' },
+    mail: single(
+      ['Content-Type: text/plain', 'Content-Transfer-Encoding: base64'],
+      base64('Hello!'),
+      '',
+      'Unsubscribe',
+      'at https://a.example',
+    ),
+    text: 'Hello!\n\nUnsubscribe\nat https://a.example',
+  },
+  {
+    ...{ name: 'Base64 with empty lines and a line of noise', source: 'RFC 2045 6.8: other characters are ignored' },
+    mail: single(
+      ['Content-Type: text/plain', 'Content-Transfer-Encoding: base64'],
+      ...[base64('a'.repeat(57)), '', '!!', base64('b'.repeat(57)), '', base64('cc')],
+    ),
+    text: `${'a'.repeat(57)}${'b'.repeat(57)}cc`,
   },
   {
     ...{ name: 'a file in uuencode', source: 'programs before MIME' },
