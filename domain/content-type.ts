@@ -23,8 +23,8 @@ export const parseContentType = (text: string): ContentType => {
   return { type: text.slice(0, end).trim().toLowerCase(), parameters: parameters.filter(([name]) => name !== '') };
 };
 
-/** Returns whether a media type is JSON: application/json, or a type whose name ends in +json. */
-export const isJsonMediaType = (type: string): boolean => /^(?:application\/json|[\w!#$&^.+-]+\/[\w!#$&^.+-]+\+json)$/.test(type);
+/** Returns whether a media type is JSON: application/json, text/json, or a type whose name ends in +json. */
+export const isJsonMediaType = (type: string): boolean => /^(?:(?:application|text)\/json|[\w!#$&^.+-]+\/[\w!#$&^.+-]+\+json)$/.test(type);
 
 /** The charsets that are UTF-8, or a part of it. */
 const UTF8_NAMES = new Set(['', 'utf-8', 'utf8', 'unicode-1-1-utf-8', 'us-ascii', 'ascii', 'ansi_x3.4-1968']);

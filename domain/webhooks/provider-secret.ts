@@ -55,6 +55,8 @@ const NOT_ALONE: readonly (readonly [RegExp, string])[] = [
   [/^[<‹([{]|[>›)\]}]$/, 'has a bracket at one end'],
   [/^["'`“”„‘’«»]|["'`“”„‘’«»]$/, 'has a quotation mark at one end'],
   [/(?:\.{2,}|…)$/, 'is cut off at its end'],
+  [/\\(?:[nrtu"']|x[0-9a-f]{2})|%[0-9a-f]{2}|&(?:[a-z]{2,6}|#\d{1,5});/i, 'has an escape sequence of JSON, a URL or HTML'],
+  [/^([a-z]{2,}_)\1/i, 'has its first letters twice'],
   [/[;,]$/, 'ends with a semicolon or a comma'],
 ];
 /** Matches a text that pages show instead of a secret. */

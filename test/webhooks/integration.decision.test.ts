@@ -89,7 +89,7 @@ test('if several rules block a delivery, the recorded reason is that of the rule
 
 test('a delivery is accepted only with a supported content type, a well-formed form and a valid delivery id', () => {
   assert.equal(
-    ['application/json', 'Application/JSON; charset=utf-8', 'application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp'].map(
+    ['application/json', 'Application/JSON; charset=utf-8', 'application/x-www-form-urlencoded', 'text/plain', '', 'application/jsonp'].map(
       mediaOf,
     ),
     ['json', 'json', 'form', null, null, null],

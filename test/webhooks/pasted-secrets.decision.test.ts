@@ -151,6 +151,12 @@ const NOT_ALONE: readonly (readonly [string, RegExp])[] = [
   [`${STRIPE},`, /^\/secret ends with a semicolon or a comma/],
   [`"${STRIPE}`, /^\/secret has a quotation mark at one end/],
   [`${STRIPE}”`, /^\/secret has a quotation mark/],
+  [`${STRIPE}\\n`, /^\/secret has an escape sequence of JSON/],
+  [`\\ufeff${STRIPE}`, /^\/secret has an escape sequence of JSON/],
+  [`${STRIPE}%0A`, /^\/secret has an escape sequence of JSON, a URL/],
+  [`${STRIPE}&nbsp;`, /^\/secret has an escape sequence of JSON, a URL or HTML/],
+  [`&#8203;${STRIPE}`, /^\/secret has an escape sequence/],
+  [`whsec_${STRIPE}`, /^\/secret has its first letters twice/],
 ];
 
 test('a mask, or a secret of a provider with something around it, is refused with what it is', () => {
