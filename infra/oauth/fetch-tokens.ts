@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -7,27 +8,57 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 /** Token types that the library supports. */
 const STANDARD_TYPES = ['bearer', 'dpop'];
 
-/** Parses a body as a JSON object; null if it is not one. */
-const objectIn = (bytes: Uint8Array): Record<string, unknown> | null => {
+type Answer = Record<string, unknown>;
+
+/** Returns the members of a body that is a JSON object or, as GitHub answers without being asked for JSON, a form; null otherwise. */
+const membersIn = (bytes: Uint8Array): Answer | null => {
+  const text = Buffer.from(withoutByteOrderMark(bytes)).toString();
+  if (/^(?:[\w.~%+-]+=[^\s<{]*&)?(?:access_token|error)=[^\s<{]*$/.test(text)) return Object.fromEntries(new URLSearchParams(text));
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : null;
   } catch {
     return null;
   }
 };
 
+/** The longest lifetime of a token that is believed, in seconds. */
+const MAX_LIFETIME = 10 * 365 * 86_400;
+
+const isLifetime = (value: unknown): boolean => value !== '' && Number(value) >= 0 && Number(value) <= MAX_LIFETIME;
+
 /**
- * Returns the answer of a token endpoint in the form of RFC 6749. GitHub and Slack report errors with status 200. Slack
- * uses other token types for bearer tokens, such as `bot`.
+ * Returns an answer with tokens in the form of RFC 6749, 5.1. What is optional and cannot be used is left out, because the
+ * provider may have replaced the refresh token: if the answer was refused, the account would lose its connection.
  */
-const standardAnswer = (status: number, bytes: Uint8Array): { readonly status: number; readonly bytes: Uint8Array } => {
-  const body = status === 200 ? objectIn(bytes) : null;
-  if (!body) return { status, bytes };
-  if (typeof body.error === 'string' && body.access_token === undefined) return { status: 400, bytes };
-  const type = typeof body.token_type === 'string' ? body.token_type.toLowerCase() : 'bearer';
-  if (typeof body.access_token !== 'string' || STANDARD_TYPES.includes(type)) return { status, bytes };
-  return { status, bytes: Buffer.from(JSON.stringify({ ...body, token_type: 'bearer' })) };
+const standardTokens = (answer: Answer): Answer => {
+  const { token_type, scope, expires_in } = answer;
+  const type = typeof token_type === 'string' ? token_type.toLowerCase() : '';
+  const standard: Answer = {
+    ...answer,
+    // Slack uses other types for bearer tokens, such as `bot`.
+    token_type: STANDARD_TYPES.includes(type) ? type : 'bearer',
+    scope: Array.isArray(scope) ? scope.join(' ') : scope,
+    expires_in: isLifetime(expires_in ?? '') ? Number(expires_in) : null,
+  };
+  const isUsable = ([, value]: [string, unknown]): boolean => value !== null && value !== undefined && value !== '';
+  return Object.fromEntries(Object.entries(standard).filter(isUsable));
+};
+
+type Standard = { readonly status: number; readonly body: Uint8Array | string; readonly isJson: boolean };
+
+/**
+ * Returns the answer of a token endpoint in the form of RFC 6749. GitHub and Slack report errors with status 200, and some
+ * proxies change the content type.
+ */
+const standardAnswer = (status: number, bytes: Uint8Array): Standard => {
+  const answer = membersIn(bytes);
+  if (!answer) return { status, body: bytes, isJson: false };
+  if (status < 200 || status >= 300) return { status, body: JSON.stringify(answer), isJson: true };
+  if (typeof answer.error === 'string' && answer.access_token === undefined)
+    return { status: 400, body: JSON.stringify(answer), isJson: true };
+  if (typeof answer.access_token !== 'string') return { status, body: bytes, isJson: true };
+  return { status: 200, body: JSON.stringify(standardTokens(answer)), isJson: true };
 };
 
 /** Sends the requests of the OAuth library with the guarded client. Redirects are not followed. */
@@ -44,8 +75,9 @@ export const fetchTokens =
       maxRedirects: 0,
     });
     const answered = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
-    const { status, bytes } = standardAnswer(answer.status, answer.bytes);
+    const { status, body: answerBody, isJson } = standardAnswer(answer.status, answer.bytes);
     // Without the challenge, the library reads the error code in the body of a response with status 401.
-    const kept = answered.filter(([name]) => name !== 'content-length' && name !== 'www-authenticate');
-    return new Response(status === 204 || status === 304 ? null : (bytes as never), { status, headers: kept });
+    const kept = new Headers(answered.filter(([name]) => name !== 'content-length' && name !== 'www-authenticate'));
+    if (isJson) kept.set('content-type', 'application/json');
+    return new Response(status === 204 || status === 304 ? null : (answerBody as never), { status, headers: kept });
   };

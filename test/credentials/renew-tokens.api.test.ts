@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { renewOrRevoke } from '../../commands/credentials/renew-tokens.reactor.ts';
+import { secret } from '../../domain/secret.ts';
 import { renewalContexts } from '../../infra/reactors/renew-tokens.ts';
 import { startOAuthPlatform } from '../fixtures/oauth-platform.ts';
 
@@ -164,13 +165,60 @@ test('only errors about an account end its connection; after all others, the tok
   p.clock.now = Date.now;
 });
 
-for (const code of ['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token', 'interaction_required'])
-  test(`after ${code}, a person must connect the account again, and sees the reason`, async () => {
+const tokens = (more: object, headers = {}): [number, object, string] => [
+  200,
+  { ...JSON_TYPE, ...headers },
+  JSON.stringify({ access_token: 'a new token', token_type: 'bearer', refresh_token: 'the next one', expires_in: 3_600, ...more }),
+];
+
+/** Answers with tokens. The old refresh token may be gone, so all of them must be taken. */
+const TAKEN: Readonly<Record<string, [number, object, string]>> = {
+  'all members (RFC 6749, 5.1)': tokens({ scope: 'api read_user' }),
+  'members that are null': tokens({ scope: null, id_token: null, error: null }),
+  'no new refresh token (RFC 6749, 6)': tokens({ refresh_token: null }),
+  'an empty refresh token': tokens({ refresh_token: '' }),
+  'scopes in a list': tokens({ scope: ['api', 'read_user'] }),
+  'scopes with commas (GitHub, Linear)': tokens({ scope: 'api,read_user' }),
+  'a lifetime that is a text': tokens({ expires_in: '3600' }),
+  'a lifetime that is no number': tokens({ expires_in: 'never' }),
+  'a lifetime below 0': tokens({ expires_in: -1 }),
+  'no type of token': tokens({ token_type: null }),
+  'a type of Slack': tokens({ token_type: 'bot', ok: true }),
+  'a type in capitals (RFC 6749, 5.1)': tokens({ token_type: 'BEARER' }),
+  'status 201': [201, ...tokens({}).slice(1)] as [number, object, string],
+  'the content type of a page': tokens({}, { 'content-type': 'text/html' }),
+  'a byte order mark (RFC 8259, 8.1)': [200, JSON_TYPE, `\ufeff${tokens({})[2]}`],
+  'a form (GitHub, without Accept)': [
+    200,
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    'access_token=a&expires_in=3600&refresh_token=b&scope=&token_type=bearer',
+  ],
+};
+
+test('an answer with tokens is taken, whatever is missing or unusual in its other members', async () => {
+  for (const [name, [status, headers, body]] of Object.entries(TAKEN)) {
+    other.intercept((_, response) => {
+      response.writeHead(status, headers as Record<string, string>).end(body);
+      return true;
+    });
+    const taken = await oauth.refresh('gitlab', secret('the old one')).catch(({ message }: Error) => message);
+    assert.ok(typeof taken === 'object' && 'access_token' in taken && taken.refresh_token !== null, `${name}: ${String(taken)}`);
+  }
+  other.intercept();
+});
+
+for (const [code, type] of [
+  ...['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token', 'interaction_required'].map(
+    (one) => [one, 'application/json'] as const,
+  ),
+  ['invalid_grant', 'text/html'],
+] as const)
+  test(`after ${code} as ${type}, a person must connect the account again, and sees the reason`, async () => {
     const { identity } = await connect(p.tenant, 'gitlab');
     const later = Date.now() + 3_100_000;
     p.clock.now = () => later;
     other.intercept((_, response) => {
-      response.writeHead(400, JSON_TYPE).end(JSON.stringify({ error: code }));
+      response.writeHead(400, { 'content-type': type }).end(JSON.stringify({ error: code }));
       return true;
     });
     await handle(identity.id);
