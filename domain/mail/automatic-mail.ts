@@ -52,8 +52,13 @@ const REPLY_FIELDS = [
   'x-vacation',
   'x-mail-autoreply',
 ];
-const GENERATED_FIELDS = ['x-auto-response-suppress', 'x-fc-machinegenerated', 'x-ms-exchange-generated-message-source', 'feedback-id'];
-const LIST_FIELDS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'mailing-list', 'x-mailing-list', 'x-mailman-version'];
+const GENERATED_FIELDS = [
+  ...['x-auto-response-suppress', 'x-fc-machinegenerated', 'x-ms-exchange-generated-message-source', 'feedback-id', 'x-cron-env'],
+];
+const LIST_FIELDS = [
+  ...['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'list-subscribe', 'list-owner', 'list-archive'],
+  ...['mailing-list', 'x-mailing-list', 'x-mailman-version'],
+];
 const PRECEDENCE: ReadonlyMap<string, AutomaticKind> = new Map([
   ['bulk', 'bulk'],
   ['junk', 'bulk'],
@@ -77,6 +82,8 @@ const byFields = ({ headers }: MailSigns): AutomaticKind | null => {
 };
 
 const DAEMON = /^(?:mailer-daemon|mail-daemon|postmaster\+bounce)@?/i;
+/** Senders to which nothing must be sent automatically (RFC 3834, 2), and those of Mailman and ezmlm. */
+const LIST_SENDER = /^(?:owner-[^@]+|[^@]+-(?:request|owner|bounces?(?:[+-][^@]*)?|return-[^@]*))@/i;
 
 /** Returns what kind of automatic message this is; null if a person seems to have written it. */
 export const automaticKind = (signs: MailSigns): AutomaticKind | null => {
@@ -85,6 +92,7 @@ export const automaticKind = (signs: MailSigns): AutomaticKind | null => {
   if (report) return report;
   const found = byFields(signs);
   if (found) return found;
-  if (sender === '' || headers('x-failed-recipients').length > 0 || DAEMON.test(from)) return 'bounce';
+  if (sender === '' || headers('x-failed-recipients').length > 0 || DAEMON.test(from) || DAEMON.test(sender)) return 'bounce';
+  if (LIST_SENDER.test(sender)) return 'list';
   return calendarMethod !== undefined && CALENDAR_ANSWERS.includes(calendarMethod.trim().toUpperCase()) ? 'calendar' : null;
 };
