@@ -1,6 +1,7 @@
 import { AUDIT_RECORDS } from '../audit-records.ts';
 import { actionOf } from './audit-entry.ts';
 import { listed, type Part, partsOf } from './audit-summary.ts';
+import { fieldWords, providerName } from './field-words.ts';
 
 /** A part of a sentence: a text, and what it names. Without a name to refer to, `kind` and `id` are null. */
 export type SentencePart = { readonly text: string; readonly kind: string | null; readonly id: string | null };
@@ -80,16 +81,22 @@ const referenceParts = (before: string, { kind, id, name }: Reference): readonly
 
 const words = (name: string): string => name.replaceAll('_', ' ');
 
+/** The fields whose values can be codes of the API, such as `agent_inactive`. */
+const CODES: readonly string[] = ['reason', 'outcome', 'status', 'cause', 'kind', 'decision'];
+const CODE = /^[a-z]+(?:_[a-z]+)+$/;
+
 const valueText = (field: string, meta: Described['meta']): string => {
   if (field === 'fields')
     return (
       listed(
         Object.keys(meta)
           .filter((name) => name !== 'reason')
-          .map(words),
+          .map(fieldWords),
       ) || 'nothing'
     );
   const value = meta[field];
+  if (field === 'provider' && typeof value === 'string') return providerName(value);
+  if (CODES.includes(field) && typeof value === 'string' && CODE.test(value)) return words(value);
   return typeof value === 'string' || typeof value === 'number' ? withoutIds(String(value)) : 'unknown';
 };
 

@@ -116,6 +116,25 @@ test('a sentence refers to who did it and to what it names; names that look like
   ]);
 });
 
+test('sentences name fields and providers in the words of people', () => {
+  const textOf = (action: string, meta: object) =>
+    sentenceOf({ ...entries.find((one) => one.action === action)!, meta: meta as Described['meta'] })
+      .map(({ text }) => text)
+      .join('');
+  const changed = { is_paused: true, cron_expr: '* * * * *', recurring_yearly: true, model_ids: [], hourly_limit_usd: 1, voice: 'calm' };
+  assert.match(
+    textOf('agent.updated', changed),
+    / changed pause, cron expression, yearly repetition, models, hourly limit and voice of the agent /,
+  );
+  assert.match(textOf('integration.connected', { provider: 'github' }), / connected the GitHub integration /);
+  // A key of a skill's settings is a name, and an error has the words of another service.
+  const sentences = entries.filter(({ meta }) => !meta.config_key && !meta.error).map(({ action, meta }) => textOf(action, meta));
+  assert.equal(
+    sentences.filter((text) => /\b[a-z]+_[a-z_]+\b|\bgithub\b|\bis (?:paused|active|enabled) of\b/.test(text)),
+    [],
+  );
+});
+
 test('every action has words without braces, and a category unless it is about the tenant or the platform as a whole', () => {
   const actions = [...AUDIT_RECORDS.keys()].map(actionOf);
   assert.equal(
