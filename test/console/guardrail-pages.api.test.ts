@@ -148,6 +148,7 @@ test('the editor of rules says how often each rule applied in the last 24 hours,
   const { body } = await p.send('GET', `${p.tenant}/guardrails/summary`);
   const { rules, deliveries, exact } = body as { rules: { rule: string; blocked: number }[]; deliveries: number; exact: boolean };
   assert.equal([rules.find(({ rule }) => rule === 'no z')?.blocked, deliveries, exact], [1, 3, true]);
+  assert.match((await p.open(path)).text, /data-id="no z"[\s\S]+?data-label="Last 24 hours">1 blocked</);
   const { text } = await p.open(EDITOR);
   assert.match(text, /<summary>[\s\S]{0,400}no z: Block deliveries with a value at \$\.z[\s\S]{0,60}>blocked 1 in 24 h</);
   assert.match(text, /no keys: Redact [\s\S]{0,80}>0 in 24 h</);

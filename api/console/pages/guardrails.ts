@@ -3,6 +3,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
@@ -29,7 +30,19 @@ const optionsOf = ({ options }: Rule): Child =>
 
 const lookOf = (visit: Visit) => ({ returnTo: visit.path }) as const;
 
-const ruleTable = (visit: Visit, rules: readonly Rule[]) =>
+type Summary = ReplyOf<Rows['summarizeGuardrails']>;
+
+const DONE = ['blocked', 'redacted', 'labelled', 'held'] as const;
+
+/** Says to how many deliveries of the last 24 hours a rule applied. */
+const hitsOf = ({ rules, exact }: Summary, { name }: Rule): string => {
+  const found = rules.find(({ rule }) => rule === name);
+  if (!found) return '0';
+  const counts = DONE.filter((one) => found[one] > 0).map((one) => `${countText(found[one])} ${one}`);
+  return `${exact ? '' : 'at least '}${counts.join(', ')}`;
+};
+
+const ruleTable = (visit: Visit, rules: readonly Rule[], summary: Summary | null) =>
   rules.length === 0
     ? emptyState(
         {
@@ -47,6 +60,7 @@ const ruleTable = (visit: Visit, rules: readonly Rule[]) =>
             { title: 'Action', look: 'state', cell: ({ action }) => badge(STATES[action], action) },
             { title: 'Order', look: 'number', cell: (rule) => String(rules.indexOf(rule) + 1) },
             { title: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+            ...(summary ? [{ title: 'Last 24 hours', look: 'number', cell: (rule: Rule) => hitsOf(summary, rule) } as const] : []),
           ],
         },
         rules,
@@ -87,23 +101,25 @@ export const guardrailsPage = page({
   permit: 'tenant:integrations:read',
   nav: 'Guardrails',
   categories: ['guardrails', 'redaction'],
-  asks: ({ ask, rows, params }) => ({
+  asks: ({ ask, rows, params, asOf }) => ({
     rules: ask(rows.listGuardrails, { tenant_id: params.tenant_id! }),
     patterns: ask(rows.listRedactionPatterns, { tenant_id: params.tenant_id! }),
+    // A page of the past shows no numbers of the present.
+    summary: asOf === null ? ask(rows.summarizeGuardrails, { tenant_id: params.tenant_id! }) : Promise.resolve(null),
   }),
   title: () => 'Guardrails',
-  view: ({ rules, patterns }, visit) => {
+  view: ({ rules, patterns, summary }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
     return [
       heading(
         'Guardrails',
         'Rules for the deliveries to all integrations, in this order. The first rule that blocks ends the evaluation.',
-        formLink(visit, visit.rows.tryGuardrails, path, 'Try and edit', { ...lookOf(visit), icon: 'play', look: 'primary' }),
-        formLink(visit, visit.rows.replaceGuardrails, path, 'Edit the rules', { ...lookOf(visit), icon: 'settings' }),
+        formLink(visit, visit.rows.replaceGuardrails, path, 'Edit the rules', { ...lookOf(visit), icon: 'settings', look: 'primary' }),
+        formLink(visit, visit.rows.tryGuardrails, path, 'Try rules and patterns', { ...lookOf(visit), icon: 'play' }),
       ),
       div(
         { 'data-kind': 'guardrails', 'data-position': rules.position },
-        panel(rules, (found) => ruleTable(visit, found)),
+        panel(rules, (found) => ruleTable(visit, found, summary?.ok ? summary.value : null)),
       ),
       p(
         { class: 'quiet below' },
