@@ -29,7 +29,7 @@ const exampleCard = (options: unknown): ProviderPreview => {
         'What the sender signs',
         p({ role: 'status', class: 'quiet' }, 'An example with the secret ', code(null, secret), ':'),
         pre({ class: 'below', 'data-signed': '' }, signed),
-        facts(Object.fromEntries(headers.map(([name, value]) => [name, code(null, value ?? 'the signature')]))),
+        div({ class: 'below' }, facts(Object.fromEntries(headers.map(([name, value]) => [name, code(null, value ?? 'the signature')])))),
       ),
       card('After that', p(null, NEXT), setupSteps(CUSTOM)),
     ),

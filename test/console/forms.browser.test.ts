@@ -141,6 +141,58 @@ browserTest('settings of a custom sender are shown for a custom sender only', ()
   }),
 );
 
+browserTest('a provider is found by typing a part of its name, and chosen with the Enter key', () =>
+  onForm(1440, async (page, goTo) => {
+    await goTo('provider');
+    await page.fill('[data-tile-search]', 'hub');
+    assert.equal(await page.locator('[data-pointer="/provider"] .tile:visible').allInnerTexts(), ['GitHub']);
+    await page.press('[data-tile-search]', 'Enter');
+    assert.ok(await page.isChecked('[name="/provider"][value="github"]'));
+    await page.locator('[data-panel] .setup-steps').waitFor({ timeout: 20_000 });
+    await page.fill('[data-tile-search]', 'nothing like this');
+    assert.match(await page.innerText('[data-tile-status]'), /No tile matches/);
+    assert.ok(await page.isVisible('[name="/provider"][value="github"]'), 'the chosen one stays');
+  }),
+);
+
+browserTest('the agents of a blackout are chosen by name with the keyboard, and the impact follows', () =>
+  onForm(1440, async (page, goTo) => {
+    const { p } = given!;
+    for (const name of ['Freeze alpha', 'Freeze beta']) await createAgent(p, name);
+    await p.waitForProjections();
+    const before = p.eventsOf('BlackoutDeclared').length;
+    await goTo('blackout');
+    await page.fill('[name="/name"]', 'Freeze');
+    await page.check('[name="_one/agents"][value="some"]');
+    await page.focus('combo-box input[role="combobox"]');
+    for (const name of ['freeze al', 'freeze be']) {
+      await page.keyboard.type(name);
+      await page.keyboard.press('Enter');
+    }
+    assert.equal((await page.locator('combo-box .chips li span').allInnerTexts()).toSorted(), ['Freeze alpha', 'Freeze beta']);
+    await page.fill('[name="/start_date"]', '2126-12-01');
+    await page.fill('[name="/end_date"]', '2126-12-04');
+    await page
+      .locator('[data-panel]', { hasText: 'No job would fire from 1 December 2126 to 4 December 2126' })
+      .waitFor({ timeout: 20_000 });
+    await page.click('[data-act]');
+    await page.waitForURL('**/schedules*');
+    assert.is(p.eventsOf('BlackoutDeclared').length, before + 2);
+  }),
+);
+
+browserTest('a rule is dragged to another place in the list, and the review says so', () =>
+  onForm(1440, async (page, goTo) => {
+    await goTo('guardrails');
+    const rows = page.locator('.row-list > .form-row > details > summary');
+    await rows.nth(0).dragTo(rows.nth(2), { targetPosition: { x: 20, y: 30 } });
+    await page.waitForLoadState();
+    assert.match(await rows.nth(2).innerText(), /^no-github/);
+    await page.click('[data-act]');
+    assert.match(await page.innerText('.review-list'), /New order no-stripe, no-linear, no-github, no-jira/);
+  }),
+);
+
 browserTest('one form invites a member, gives them a role on an agent, and shows the link', () =>
   onForm(1440, async (page, goTo) => {
     const { p } = given!;

@@ -56,7 +56,7 @@ export const agentLayouts = {
     ],
     fields: {
       message: { label: 'Message', help: 'What the agent is to do.', rows: 6 },
-      title: { none: 'The first line of the message', help: null },
+      title: { none: 'No title', help: null },
       user_id: { label: 'For the member', none: 'No member', help: null },
       delivery_id: { label: 'About the delivery', none: 'No delivery', help: null },
       cron_occurrence_id: { none: 'No run', help: null },
