@@ -60,7 +60,8 @@ const waitUntilReported = async (page: Page, outage: Outage): Promise<void> => {
 
 /** Waits until the page of the health of the platform shows that a part works. */
 const waitUntilOk = async (page: Page, outage: Outage): Promise<void> => {
-  await page.waitForSelector(stateOf(outage, true), timeout(MAX_RECOVERY_MS));
+  // The parts that are in order can be folded.
+  await page.waitForSelector(stateOf(outage, true), { state: 'attached', ...timeout(MAX_RECOVERY_MS) });
   await page.waitForSelector('#main :is([data-degraded], [data-problem])', { state: 'detached', ...timeout(MAX_RECOVERY_MS) });
 };
 

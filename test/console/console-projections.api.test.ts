@@ -66,6 +66,7 @@ test('the page of projections shows the state, lag, position and writer of each,
   );
   assert.is(status, 200);
   assert.match(text, /data-id="agents" data-position="\d+:\d+"[\s\S]+version \d+, written by /);
+  assert.match(text, new RegExp(`<summary>${projections.length} projections are up to date at <code>\\d+:\\d+</code>`));
   assert.match(text, /data-poll="2000"/);
 });
 

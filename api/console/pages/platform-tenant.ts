@@ -8,6 +8,7 @@ import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
+import { rowMenu } from '../parts/row-menu.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
@@ -31,18 +32,23 @@ const entrance = (visit: Visit, tenant: Tenant, until: string | undefined): Chil
   return formLink(visit, visit.rows.openTenant, { tenant_id: tenant.id }, 'Break glass', { look: 'danger', next: into });
 };
 
-const actionsFor = (visit: Visit, tenant: Tenant, until: string | undefined): Child => {
+/** Renders the way into the tenant beside the title, and all changes in a menu: each has a form that names the tenant. */
+const actionsFor = (visit: Visit, tenant: Tenant, until: string | undefined): readonly Child[] => {
   const { rows, path } = visit;
   const params = { tenant_id: tenant.id };
   const look = { returnTo: path } as const;
-  return div(
-    { class: 'actions' },
-    tenant.is_suspended
-      ? formLink(visit, rows.resumeTenant, params, 'Resume', look)
-      : formLink(visit, rows.suspendTenant, params, 'Suspend', look),
-    formLink(visit, rows.updateTenantAsPlatform, params, 'Change the plan', look),
+  const erase = formLink(visit, rows.eraseTenant, params, 'Erase', { ...look, look: 'danger' });
+  if (tenant.status === 'closed') return [rowMenu('menu-tenant', tenant.name, [erase])];
+  return [
     entrance(visit, tenant, until),
-  );
+    rowMenu('menu-tenant', tenant.name, [
+      formLink(visit, rows.updateTenantAsPlatform, params, 'Change the plan', look),
+      tenant.is_suspended
+        ? formLink(visit, rows.resumeTenant, params, 'Resume', look)
+        : formLink(visit, rows.suspendTenant, params, 'Suspend', look),
+      erase,
+    ]),
+  ];
 };
 
 const identity = ({ id, slug, plan, plan_status, created_at, last_active_at, billing_email, allow_superadmin_access }: Tenant) =>
@@ -121,12 +127,15 @@ export const platformTenantPage = page({
     const until = mine.ok ? mine.value.break_glass?.until : undefined;
     const shown = tenant.ok ? tenant.value : null;
     return [
-      heading(shown?.name ?? 'Tenant', shown && badge(shown.status), shown && shown.status !== 'closed' && actionsFor(visit, shown, until)),
+      heading(
+        shown ? span(null, shown.name, ' ', badge(shown.status)) : 'Tenant',
+        shown?.slug ?? null,
+        ...(shown ? actionsFor(visit, shown, until) : []),
+      ),
       panel(tenant, (value) =>
         div(
           { 'data-kind': 'tenant', 'data-id': value.id },
-          card('Tenant', identity(value)),
-          card('Use in the last 30 days', usage(value)),
+          div({ class: 'columns' }, card('Tenant', identity(value)), card('Use in the last 30 days', usage(value))),
           note(visit, value),
         ),
       ),

@@ -52,7 +52,7 @@ const userTable = (visit: Visit, users: readonly User[]): Child =>
           ],
         },
         { title: 'Tenants', cell: tenantsOf },
-        { title: 'Last active', look: 'number', cell: ({ last_login_at }) => ago(last_login_at) },
+        { title: 'Last seen', look: 'number', cell: ({ last_login_at }) => ago(last_login_at) },
         { title: 'Since', look: 'number', cell: ({ created_at }) => ago(created_at) },
       ],
       menu: (user) => actionsFor(user, visit),

@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { counted } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { figure } from '../parts/figures.ts';
@@ -11,7 +12,7 @@ import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import type { Visit } from '../visit.ts';
 
-const { div, li, span, ul } = tags;
+const { details, div, span, summary } = tags;
 
 type Report = ReplyOf<Rows['readHealth']>;
 type Part = Report['parts'][number];
@@ -19,13 +20,9 @@ type Part = Report['parts'][number];
 const WORST_FIRST = ['down', 'degraded', 'ok'] as const satisfies Part['status'][];
 
 const figuresOf = (figures: Part['figures']): Child =>
-  ul(
-    null,
-    ...Object.entries(figures).map(([name, value]) => {
-      const [label, text] = figure(name, value);
-      return li(null, span({ class: 'quiet' }, `${label} `), text);
-    }),
-  );
+  Object.entries(figures)
+    .map(([name, value]) => figure(name, value).join(' '))
+    .join(', ') || span({ class: 'quiet' }, '—');
 
 /** Renders how many parts of the platform are in each state, the worst state first. */
 const countsOf = (parts: readonly Part[]): Child =>
@@ -37,23 +34,44 @@ const countsOf = (parts: readonly Part[]): Child =>
     }),
   );
 
-const partTable = (parts: readonly Part[]): Child =>
-  parts.length === 0
-    ? emptyState({ icon: 'activity', title: 'No parts', why: 'This process has no services that it could check.' })
-    : dataTable<Part>(
-        {
-          ...{ title: 'Parts of the platform', kind: 'part', nameTitle: 'Part', id: ({ name }) => name, name: ({ name }) => name },
-          details: ({ detail, advice }) => [
-            detail,
-            advice === null ? null : div({ 'data-advice': '' } as never, icon('arrow-right'), ' ', advice),
-          ],
-          columns: [
-            { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
-            { title: 'Figures', look: 'number', cell: ({ figures }) => figuresOf(figures) },
-          ],
-        },
-        WORST_FIRST.flatMap((status) => parts.filter((part) => part.status === status)),
-      );
+const tableOf = (parts: readonly Part[]): Child =>
+  dataTable<Part>(
+    {
+      ...{ title: 'Parts of the platform', kind: 'part', nameTitle: 'Part', id: ({ name }) => name, name: ({ name }) => name },
+      details: ({ detail, advice }) => [
+        detail,
+        advice === null ? null : div({ 'data-advice': '' } as never, icon('arrow-right'), ' ', advice),
+      ],
+      columns: [
+        { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
+        { title: 'Figures', cell: ({ figures }) => figuresOf(figures) },
+      ],
+    },
+    parts,
+  );
+
+/** Renders the parts that need something, the worst first, and folds those that are in order into one line. */
+const partTable = (parts: readonly Part[]): Child => {
+  if (parts.length === 0)
+    return emptyState({ icon: 'activity', title: 'No parts', why: 'This process has no services that it could check.' });
+  const [inOrder, wrong] = [parts.filter(({ status }) => status === 'ok'), parts.filter(({ status }) => status !== 'ok')];
+  const worstFirst = WORST_FIRST.flatMap((status) => wrong.filter((part) => part.status === status));
+  return div(
+    { class: 'stack wide-gap' },
+    wrong.length === 0 ? null : tableOf(worstFirst),
+    inOrder.length === 0
+      ? null
+      : details(
+          { class: 'card', open: wrong.length === 0 },
+          summary(
+            null,
+            `${counted(inOrder.length, 'part')} in order`,
+            span({ class: 'quiet' }, `: ${inOrder.map(({ name }) => name).join(', ')}`),
+          ),
+          tableOf(inOrder),
+        ),
+  );
+};
 
 /**
  * Renders the health of the platform while the API cannot say who the visitor is. The report itself checks that the
@@ -75,9 +93,9 @@ export const platformPage = page({
   polls: true,
   whenDown: healthOnly,
   asks: ({ ask, rows }) => ({ health: ask(rows.readHealth, {}) }),
-  title: () => 'Platform',
+  title: () => 'Health',
   view: ({ health }) => [
-    heading('Platform', health.ok ? countsOf(health.value.parts) : null),
+    heading('Health', health.ok ? countsOf(health.value.parts) : null),
     panel(health, ({ parts }) => partTable(parts)),
   ],
 });

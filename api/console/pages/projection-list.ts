@@ -8,7 +8,7 @@ import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { DRIFT, lagText, PROJECTIONS, type Projection, projectionPath, rateText } from '../rebuilds.ts';
 
-const { a, code, div } = tags;
+const { a, code, details, div, summary } = tags;
 
 const projectionTable = (found: readonly Projection[]): Child =>
   dataTable<Projection>(
@@ -38,6 +38,36 @@ const projectionTable = (found: readonly Projection[]): Child =>
     found,
   );
 
+/** From this time on, in seconds, a projection counts as behind the log. */
+const BEHIND_SECONDS = 2;
+
+/** Whether a projection needs nothing: a process writes it, and it keeps up, without a rebuild and without known drift. */
+const isUpToDate = ({ state, writer, lag_seconds, parked, drift, last_error }: Projection): boolean =>
+  state === 'live' &&
+  writer !== null &&
+  lag_seconds < BEHIND_SECONDS &&
+  parked === 0 &&
+  (drift?.differing ?? 0) === 0 &&
+  last_error === null;
+
+/** Renders the projections that need attention, and folds those that are up to date into one line. */
+const projectionLists = (found: readonly Projection[]): Child => {
+  const [rest, behind] = [found.filter(isUpToDate), found.filter((one) => !isUpToDate(one))];
+  const head = rest[0]?.head;
+  const verb = rest.length === 1 ? 'is' : 'are';
+  return div(
+    { class: 'stack wide-gap' },
+    behind.length === 0 ? null : projectionTable(behind),
+    rest.length === 0
+      ? null
+      : details(
+          { class: 'card', open: behind.length === 0 },
+          summary(null, `${counted(rest.length, 'projection')} ${verb} up to date`, head ? [' at ', code(null, head)] : null),
+          projectionTable(rest),
+        ),
+  );
+};
+
 /**
  * The page with all projections: how far each has read the log, which worker writes it, and which events it could not
  * apply.
@@ -53,7 +83,7 @@ export const projectionListPage = page({
     heading('Projections', 'The read models, which are made from the log.', a({ class: 'button', href: DRIFT }, 'Check for drift')),
     panel(projections, (found) =>
       found.length > 0
-        ? projectionTable(found)
+        ? projectionLists(found)
         : emptyState(
             { icon: 'database', title: 'No projection has reported yet', why: 'A worker reports them when it starts.' },
             code(null, 'annals work'),
