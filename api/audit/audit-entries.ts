@@ -1,19 +1,7 @@
 import { z } from 'zod';
 import { Instant } from '../../domain/fields.ts';
 import { AuditLogRead } from '../../projections/audit/audit-log.ts';
-import { type Described, sentenceOf } from '../../projections/audit/audit-sentence.ts';
-
-const SentencePart = z.object({
-  text: z.string().meta({ description: 'A text of the sentence', examples: ['Ada'] }),
-  kind: z
-    .string()
-    .nullable()
-    .meta({ description: 'The kind of what the text names; null if it names nothing', examples: ['user'] }),
-  id: z
-    .string()
-    .nullable()
-    .meta({ description: 'The id of what the text names', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
-});
+import { type Described, SentencePart, sentenceOf } from '../../projections/audit/audit-sentence.ts';
 
 const Run = z.object({
   count: z.int().meta({ description: 'How many entries it stands for', examples: [41] }),

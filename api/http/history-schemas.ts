@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
+import { SentencePart } from '../../projections/audit/audit-sentence.ts';
 
 const Change = z.object({
   pointer: z.string().meta({ description: 'A JSON pointer to the field that changed', examples: ['/description'] }),
@@ -32,6 +33,14 @@ const HistoryEntry = z
     type: z.string().meta({ description: 'The type of the event', examples: ['AgentUpdated'] }),
     at: Timestamp.meta({ description: 'When it happened' }),
     actor: ActorRead.meta({ description: 'Who did it' }),
+    sentence: z
+      .array(SentencePart)
+      .nullable()
+      .meta({
+        description:
+          'What happened, in parts with references and without ids; null without the permission `tenant:audit:read`, or while the audit log lacks the event',
+        examples: [null],
+      }),
     cause: z.string().nullable().meta({ description: 'The id of the event that caused this one' }),
     position: z.string().meta({ description: 'The position of the event in the log', examples: ['48211:48211'] }),
     revision: z.int().meta({ description: 'The index of the event in the stream of the resource' }),

@@ -4,11 +4,11 @@ import { comparePositions, type DomainEvent, type Position, type Recorded, token
 import { Instant } from '../../domain/fields.ts';
 import type { ById, Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
-import { type ActorNames, actorNamesOf } from '../../projections/audit/audit-log.queries.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { takeUpToPageSize } from '../../projections/read-model.ts';
 import { AS_OF_PROJECTION, resolvePosition } from './as-of.ts';
 import { type Change, DiffQuery, HistoryEntries, type HistoryEntry, ResourceDiff } from './history-schemas.ts';
+import { type Said, saidIn } from './history-sentence.ts';
 import { pathParameters } from './json-schema.ts';
 import { type Ctx, type Operations, operation, type TypedOperation } from './operation.ts';
 import { listQuery, type PageWindow } from './paging.ts';
@@ -84,20 +84,11 @@ export const changesBetween = ({ aggregate, fieldsOf, entryMaps = {} }: AnySubje
   ];
 };
 
-const NAMELESS: ActorNames = { name: null, email: null };
-
-/**
- * Returns the names of an event's actor, as the audit log shows them to the tenant. A history comes from the log, so it
- * is shown without names if the audit log lacks the event yet, or cannot be read.
- */
-const namesOf = async ({ reads }: Ctx, { event_id }: Recorded): Promise<ActorNames> =>
-  (await actorNamesOf(reads, event_id).catch(() => null)) ?? NAMELESS;
-
-const entryOf = (subject: AnySubject, { event, before, after }: Step, names: ActorNames): HistoryEntry => {
+const entryOf = (subject: AnySubject, { event, before, after }: Step, { names, sentence }: Said): HistoryEntry => {
   const { event_id, type, at, meta, revision } = event;
   const actor = { ...event.actor, ...names };
   const changes = changesBetween(subject, before, after).filter(({ pointer }) => pointer !== '/updated_at');
-  return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
+  return { event_id, type, at, actor, sentence, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
 };
 
 /**
@@ -197,9 +188,10 @@ const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, c
   const cursorKey = readCursorKey(cursor, 'bigint');
   const end = Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), source.total);
   const steps = await stepsOf(ctx, subject, source, { from: Math.max(0, end - limit), end });
-  const names = await Promise.all(steps.map(({ event }) => namesOf(ctx, event)));
+  const sayOf = await saidIn(ctx);
+  const said = await Promise.all(steps.map(({ event }) => sayOf(event)));
   const entries = Iterator.from(steps).map(({ event, before, after }, index) =>
-    JSON.stringify(entryOf(subject, { event, before: readable(before), after: readable(after) }, names[index]!)),
+    JSON.stringify(entryOf(subject, { event, before: readable(before), after: readable(after) }, said[index]!)),
   );
   const docs = takeUpToPageSize(entries);
   const first = end - docs.length;

@@ -4,6 +4,7 @@ import type { Database, RowOf } from '../database.ts';
 import { defineList, defineQuery, prefixPattern } from '../query.ts';
 import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, tenantCount } from '../read-model.ts';
 import { audit, auditCounter, platformTable, table } from './audit-log.ts';
+import type { Described } from './audit-sentence.ts';
 
 export const AUDIT_BY = ['people', 'runners', 'platform'] as const;
 export type AuditBy = (typeof AUDIT_BY)[number];
@@ -188,6 +189,10 @@ export const actorNamesOf = async (reads: Reads, event_id: string): Promise<Acto
   const entry = await byKey<{ readonly actor?: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
   return entry?.actor ? { name: entry.actor.name, email: entry.actor.email } : null;
 };
+
+/** Returns what the audit log of the tenant says about an event; null if it lacks the event. */
+export const describedEvent = async (reads: Reads, event_id: string): Promise<Described | null> =>
+  byKey<Described, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
 
 const placeOfEvent = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
   db.selectFrom('audit.audit_logs as entry').select('entry.place').where('entry.id', '=', id).where('entry.tenant_id', '=', tenant_id),

@@ -1,10 +1,22 @@
+import { z } from 'zod';
 import { AUDIT_RECORDS } from '../audit-records.ts';
 import { actionOf } from './audit-entry.ts';
 import { listed, type Part, partsOf } from './audit-summary.ts';
 import { fieldWords, providerName } from './field-words.ts';
 
 /** A part of a sentence: a text, and what it names. Without a name to refer to, `kind` and `id` are null. */
-export type SentencePart = { readonly text: string; readonly kind: string | null; readonly id: string | null };
+export const SentencePart = z.object({
+  text: z.string().meta({ description: 'A text of the sentence', examples: ['Ada'] }),
+  kind: z
+    .string()
+    .nullable()
+    .meta({ description: 'The kind of what the text names; null if it names nothing', examples: ['user'] }),
+  id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The id of what the text names', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+});
+export type SentencePart = z.output<typeof SentencePart>;
 
 /** The fields of an audit log entry from which its sentence is made. */
 export type Described = {

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
 import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
+import { addMember } from '../fixtures/users.ts';
 
 const p = await startConsole();
 const agent = await createAgent(p, 'Reviewer');
@@ -96,6 +97,7 @@ test('the page of audit heads lists each head with a check that runs in the brow
   const { text } = await p.open(`${p.base}/audit/heads`);
   assert.is(idsIn(text, 'head').length, 2);
   assert.is([...text.matchAll(/<proof-check [^>]*data-head=/g)].length, 2);
+  assert.match(text, /<table class="list data"><caption class="hidden">Signed heads[\s\S]*Audit log at this head[\s\S]*Events up to it/);
   assert.is([...text.matchAll(/data-before=/g)].length, 1, 'the newer head is compared with the older one');
   assert.match(text, /audit-logs\/export\?format=jsonl/);
   assert.match(text, /<script type="module" src="[^"]*proof-check\.mjs"/);
@@ -130,8 +132,45 @@ test('the list of events and the history of an agent name the people who caused 
   const named = /Administrator|admin@annals/;
   assert.match((await p.open(`${p.base}/events`)).text, named);
   const { text } = await p.open(`${p.base}/agents/${agent}/history`);
-  assert.match(/<ol class="history">[\s\S]*?<\/ol>/.exec(text)![0], / by (?:<[^>]+>)*Administrator/);
+  assert.match(
+    /<ol class="history">[\s\S]*?<\/ol>/.exec(text)![0],
+    /<span class="sentence"><strong>Administrator<\/strong> created the agent /,
+  );
   assert.not.match(text, /a person/);
+});
+
+test('the history of an agent is in sentences with the names at the time; opened, an entry has the fields that changed', async () => {
+  const registered = await p.send('POST', `${p.tenant}/tools`, {
+    body: {
+      name: 'search',
+      display_name: 'Search',
+      description: 'Finds',
+      description_long: 'Finds texts.',
+      input_schema: { type: 'object' },
+    },
+  });
+  const tool = (registered.body as { id: string }).id;
+  await p.send('POST', `${p.tenant}/agents/${agent}/tools`, { body: { tool_id: tool } });
+  const { user_id, key } = await addMember(p, 'MEMBER', p.tenant_id, 'viewer@example.com');
+  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${user_id}`, { body: { role: 'VIEWER' } });
+  await p.waitForProjections();
+  const path = `${p.base}/agents/${agent}/history`;
+  const { text } = await p.open(path);
+  const said = [...text.matchAll(/<span class="sentence">(.*?)<\/span>/g)].map(([, sentence]) => sentence!.replaceAll(/<[^>]+>/g, ''));
+  assert.ok(said.includes('Administrator granted the agent Reviewer the tool search'), said.join('\n'));
+  assert.ok(said.includes('Administrator gave viewer@example.com the role VIEWER on the agent Reviewer'), said.join('\n'));
+  assert.match(text, new RegExp(`<details><summary>[\\s\\S]*?<code>/tools/${tool}</code>`));
+  for (const sentence of said) assert.not.match(sentence, /\bc[a-z0-9]{24}\b/);
+  const reader = await p.open(path, await p.signIn(key));
+  assert.is(reader.status, 200);
+  assert.not.match(reader.text, /class="sentence"/, 'sentences need tenant:audit:read');
+  assert.match(reader.text, /<strong>Agent tool granted<\/strong>/);
+});
+
+test('the list of events names its streams in words, and has each position once', async () => {
+  const { text } = await p.open(`${p.base}/events`);
+  assert.match(text, /API key c\w{3}…\w{4}, event 0/);
+  assert.match(text, /data-label="Position"><span class="mono" title="(\d+):\1">\1</);
 });
 
 test('on the audit page, equal sentences in a row are one entry with their number, which leads to all of them', async () => {

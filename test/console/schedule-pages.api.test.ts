@@ -148,6 +148,9 @@ test('the page of a cron job shows its schedule, its next due times, each decisi
   const at = `${p.base}/agents/${agent}/cron-jobs/${hourly}`;
   const { status, text } = await open(at);
   assert.is(status, 200);
+  assert.match(text, new RegExp(`aria-label="Breadcrumb"[\\s\\S]*?href="${p.base}/agents/${agent}">Reporter</a>`));
+  assert.match(text, new RegExp(`the agent <a href="${p.base}/agents/${agent}">Reporter</a>`));
+  assert.is(text.split('class="next-times"')[1]!.split('<ul class="marks">').length - 1, 5);
   assert.match(text, /At minute 0 of every hour, UTC[\s\S]+<code>0 \* \* \* \*<\/code>/);
   for (const state of ['fired', 'missed', 'skipped']) assert.match(text, new RegExp(`data-kind="cron-run"[^>]+data-state="${state}"`));
   for (const form of ['runCronJobNow', 'skipCronOccurrence', 'pauseCronJob', 'deleteCronJob'])

@@ -677,6 +677,25 @@ from
       1
   ) found;
 
+-- describedEvent: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "audit"."audit_logs" stored
+    where
+      stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
 -- actorNamesOf: call
 select
   wanted.at::integer as at,

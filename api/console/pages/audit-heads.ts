@@ -3,42 +3,59 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { exportCard } from '../export-card.ts';
 import { page } from '../page.ts';
 import { counted, countText } from '../parts/count-text.ts';
+import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
-import { card, facts } from '../parts/facts.ts';
+import { card } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
-import { icon } from '../parts/icon.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { nextCursor, pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { headProof } from '../parts/proof.ts';
 import { shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
-import { ago, exact } from '../parts/time.ts';
+import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, aside, code, div, li, ol, p, span, strong } = tags;
+const { a, aside, div, li, ol, p, span } = tags;
 
 type Head = ReplyOf<Rows['listAuditHeads']>[number];
 type Key = ReplyOf<Rows['listAuditKeys']>[number];
 
-const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
-  const { size, root, position, at, key_id, previous_size, anchored_at } = head;
-  const earlier = before?.size === previous_size ? { size: before.size, root: before.root } : null;
-  return li(
-    { 'data-kind': 'head', 'data-id': String(size), 'data-position': position },
-    span({ class: 'dot' }, icon('fingerprint')),
-    div(
-      { class: 'entry-more' },
-      div(null, strong(null, counted(size, 'entry')), span({ class: 'quiet' }, `, ${countText(size - previous_size)} more, `, ago(at))),
-      facts({
-        Root: code(null, root),
-        Position: code(null, position),
-        Signed: exact(at),
-        Key: shortId(key_id, 'the id of the key'),
-        Anchored: anchored_at ? exact(anchored_at) : 'not outside of the platform',
-      }),
-      div(null, headProof(params.tenant_id!, head, earlier)),
-    ),
+/** A head of the list, with the size and the root of the one before it if the list has it. */
+type Listed = { readonly head: Head; readonly before: { readonly size: number; readonly root: string } | null };
+
+const listedOf = (heads: readonly Head[]): readonly Listed[] =>
+  heads.map((head, index) => {
+    const before = heads[index + 1];
+    return { head, before: before?.size === head.previous_size ? { size: before.size, root: before.root } : null };
+  });
+
+const headTable = (heads: readonly Head[], { params }: Visit) => {
+  const tenant_id = params.tenant_id!;
+  return dataTable<Listed>(
+    {
+      ...{ title: 'Signed heads', kind: 'head', nameTitle: 'Entries', id: ({ head }) => String(head.size) },
+      name: ({ head }) => counted(head.size, 'entry'),
+      details: ({ head }) => [`${countText(head.size - head.previous_size)} more, root `, shortId(head.root, 'the root')],
+      columns: [
+        { title: 'Signature', cell: ({ head, before }) => headProof(tenant_id, head, before) },
+        { title: 'Signed', cell: ({ head }) => ago(head.at) },
+        { title: 'Anchored', cell: ({ head }) => (head.anchored_at ? ago(head.anchored_at) : 'only on the platform') },
+        { title: 'Key', cell: ({ head }) => shortId(head.key_id, 'the id of the key') },
+      ],
+      menu: ({ head }) => [
+        a(
+          { class: 'button', href: tenantPath(tenant_id, `/audit?${new URLSearchParams({ as_of: head.position })}`) },
+          'Audit log at this head',
+        ),
+        a(
+          { class: 'button', href: tenantPath(tenant_id, `/events?${new URLSearchParams({ to_position: head.position })}`) },
+          'Events up to it',
+        ),
+      ],
+      attributes: ({ head }) => ({ 'data-position': head.position }),
+    },
+    listedOf(heads),
   );
 };
 
@@ -57,8 +74,7 @@ const headList = (heads: Answer<readonly Head[]>, visit: Visit) => {
       { icon: 'fingerprint', title: 'No head is signed yet', why: 'The first one is signed within five minutes after the first entry.' },
       a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/audit') }, 'To the audit log'),
     );
-  const items = heads.value.map((head, index) => headOf(head, heads.value[index + 1], visit));
-  return card('Signed heads', ol({ class: 'history' }, ...items));
+  return headTable(heads.value, visit);
 };
 
 /** The page with the signed heads of the audit log, the signing keys, and the exports. */

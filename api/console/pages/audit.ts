@@ -1,7 +1,7 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
-import { type AuditEntry, auditEntry, entryFacts, type PathTo } from '../parts/audit-entry.ts';
+import { type AuditEntry, auditEntry, entryFacts } from '../parts/audit-entry.ts';
 import { auditFilters } from '../parts/audit-filters.ts';
 import { dayLine, dayOf } from '../parts/day-line.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -16,6 +16,7 @@ import { moduleScript } from '../parts/module-script.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { entryProof } from '../parts/proof.ts';
+import type { PathTo } from '../parts/sentence.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { resourcePathFor } from '../resource-path.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';

@@ -3,6 +3,8 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
 import { historyLink } from '../history-link.ts';
+import type { Names } from '../name-cache.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { dataTable } from '../parts/data-table.ts';
@@ -60,17 +62,21 @@ const actionsOf = (visit: Visit, { name, status, kind }: Job, onAgent: MayOnAgen
   ];
 };
 
-/** Lists the next due times of the job, grouped by day. */
-const nextTimes = (previewed: Previewed, zone: string): Child => {
-  if (previewed.length === 0) return p({ class: 'quiet' }, 'The job is not due any more.');
-  const days = [...Map.groupBy(previewed, ({ due_at }) => localTimeOf(due_at, zone).date).entries()];
-  return ul(
-    { class: 'next-times' },
-    ...days.map(([day, found]) =>
-      li(null, span({ class: 'quiet' }, dayName(day)), marksOf(found.map((one) => ({ ...one, predicted: true })))),
-    ),
-  );
-};
+/** How many of the next due times are listed one by one. */
+const NEXT = 5;
+
+/** Lists the next due times of the job. */
+const nextTimes = (previewed: Previewed, zone: string): Child =>
+  previewed.length === 0
+    ? p({ class: 'quiet' }, 'The job is not due any more.')
+    : ul(
+        { class: 'next-times' },
+        ...previewed
+          .slice(0, NEXT)
+          .map((one) =>
+            li(null, span({ class: 'quiet' }, dayName(localTimeOf(one.due_at, zone).date)), marksOf([{ ...one, predicted: true }])),
+          ),
+      );
 
 const attemptText = ({ status_code, error, ms }: Run['attempts'][number]): string =>
   [status_code === null ? null : `status ${status_code}`, error ?? 'succeeded', `in ${duration(ms)}`]
@@ -111,12 +117,23 @@ const runTable = (visit: Visit, runs: readonly Run[], onAgent: MayOnAgent): Chil
 const runsCard = (visit: Visit, runs: readonly Run[], onAgent: MayOnAgent) =>
   card('Runs', runs.length === 0 ? p({ class: 'quiet' }, 'The job was not due yet.') : runTable(visit, runs, onAgent));
 
-const factsOf = (job: Job) =>
+type Agent = ReplyOf<Rows['getAgent']>;
+
+/** Links to the agent that the job calls. The job names it by its id or its slug. */
+const targetLink = (visit: Visit, { target_kind, target }: Job, own: Agent | null, names: Names): Child => {
+  if (target_kind === 'external_url') return null;
+  const id = own?.slug === target ? own.id : target;
+  const name = names.get(id);
+  return name === undefined ? target : a({ href: tenantPath(visit.params.tenant_id!, `/agents/${id}`) }, name);
+};
+
+/** `agentLink` leads to the agent that the job calls, if it calls one. */
+const factsOf = (job: Job, agentLink: Child) =>
   facts({
     Job: shortId(job.id),
     Schedule: scheduleText(job),
     'Cron expression': job.cron_expr === null ? null : code(null, job.cron_expr),
-    Calls: job.target_kind === 'external_url' ? `${job.method} ${job.target}` : `the agent ${job.target}`,
+    Calls: job.target_kind === 'external_url' ? `${job.method} ${job.target}` : span(null, 'the agent ', agentLink),
     'Due next': job.next_fire_at === null ? 'not due' : exact(job.next_fire_at),
     'Last fired': exact(job.last_fired_at),
     'Last status': job.last_status_code === null ? null : String(job.last_status_code),
@@ -136,17 +153,19 @@ export const cronJobPage = page({
     const cursor = query.get('cursor');
     return {
       job: ask(rows.getCronJob, path),
+      agent: ask(rows.getAgent, agentParams(visit)),
+      names: agentNames(visit),
       may: ask(rows.readEffectivePermissions, agentParams(visit)),
       runs: ask(rows.listCronRuns, { ...path, sort: '-due_at', ...(cursor ? { cursor } : {}) }),
       preview: ask(rows.previewCronJob, path),
     };
   },
   title: ({ job }) => (job.ok ? job.value.name : 'Cron job'),
-  trail: (visit) => [
-    ...agentTrail('Schedules')(visit),
+  trail: (visit, answers) => [
+    ...agentTrail('Schedules')(visit, answers),
     ['Schedules', tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}/cron-jobs`)],
   ],
-  view: ({ job, may, runs, preview }, visit) => {
+  view: ({ job, agent, may, runs, preview, names }, visit) => {
     if (!job.ok) return [heading('Cron job', null), problemPanel(job.problem)];
     const { value } = job;
     return [
@@ -160,7 +179,7 @@ export const cronJobPage = page({
         ),
         div(
           { class: 'columns' },
-          card('Schedule', factsOf(value)),
+          card('Schedule', factsOf(value, targetLink(visit, value, agent.ok ? agent.value : null, namesIn(names)))),
           card(
             'Due next',
             panel(preview, (found) => nextTimes(found, visit.zone)),

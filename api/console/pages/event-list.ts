@@ -38,13 +38,33 @@ const orderOf = ({ query }: Visit): string => query.get('order') ?? 'newest';
 
 const actorOf = ({ metadata }: Event, names: Names): string => {
   const { kind = '', id = '' } = (metadata as { actor?: Actor }).actor ?? {};
-  return names.get(id) ?? (kind === 'system' ? id : `${kind} ${abbreviated(id)}`);
+  if (kind === 'system') return names.get(id) ?? `the platform (${id.replaceAll('-', ' ')})`;
+  return names.get(id) ?? (kind === 'agent' ? 'an agent' : 'a former member');
 };
 
-/** Returns a short name of a stream: its category and a shortened id. */
+/** What the streams of these categories are about, where the category does not say it in words. */
+const CATEGORIES: Readonly<Record<string, string>> = {
+  acknowledgement: 'runner attempts',
+  apikey: 'API key',
+  budget: 'budget of an hour',
+  cronjob: 'cron job',
+  cronrun: 'run of a cron job',
+  deliverybody: 'body of a delivery',
+  rejection: 'rejected deliveries',
+  runnercredential: 'credential of a runner',
+  skillwebhook: 'webhook of a skill',
+};
+
+/** Returns a short name of a stream: what it is about, and a shortened id. */
 export const shortStream = (stream: string): string => {
   const [category = '', rest = ''] = stream.split(/-(.*)/s);
-  return `${category} ${abbreviated(rest.slice(rest.indexOf('.') + 1))}`;
+  return `${CATEGORIES[category] ?? category} ${abbreviated(rest.slice(rest.indexOf('.') + 1))}`;
+};
+
+/** Shows a position whose halves are equal once: `48211` instead of `48211:48211`. */
+const onceOf = (position: string): string => {
+  const [commit = '', prepare] = position.split(':');
+  return commit === prepare ? commit : position;
 };
 
 const eventTable = (events: readonly Event[], tenant_id: string, names: Names) =>
@@ -52,10 +72,10 @@ const eventTable = (events: readonly Event[], tenant_id: string, names: Names) =
     {
       ...{ title: 'Events', kind: 'event', nameTitle: 'Event', id: ({ id }) => id, name: ({ type }) => wordsOf(type) },
       href: ({ id }) => tenantPath(tenant_id, `/events/${id}`),
-      details: ({ stream, revision }) => span({ title: stream }, `${shortStream(stream)} · event ${revision}`),
+      details: ({ stream, revision }) => span({ title: stream }, `${shortStream(stream)}, event ${revision}`),
       columns: [
         { title: 'By', cell: (event) => actorOf(event, names) },
-        { title: 'Position', cell: ({ position }) => span({ class: 'mono' }, position) },
+        { title: 'Position', cell: ({ position }) => span({ class: 'mono', title: position } as never, onceOf(position)) },
         { title: 'Recorded', look: 'number', cell: ({ at }) => ago(at) },
       ],
       attributes: ({ position }) => ({ 'data-position': position }),

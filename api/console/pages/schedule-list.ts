@@ -224,7 +224,7 @@ export const scheduleListPage = page({
           : null,
         nextCursor(occurrences) === null
           ? null
-          : p({ role: 'status', 'data-cut': '' }, `Only the due times up to ${found.at(-1)?.due_at ?? 'here'} are shown.`),
+          : p({ role: 'status', 'data-cut': '' }, 'Only the due times up to ', zoned(found.at(-1)?.due_at ?? '', 'minute'), ' are shown.'),
         pager(occurrences, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'Earliest', next: 'Later' }),
         found.length === 0 ? null : div({ class: 'below' }, busiest(found, visit.zone)),
         found.length === 0 ? null : asTable(visit, found, agentName),

@@ -6,11 +6,12 @@ import { facts } from './facts.ts';
 import { changeTable } from './history.ts';
 import { icon } from './icon.ts';
 import { jsonTree } from './json-tree.ts';
+import { type PathTo, sentenceParts } from './sentence.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 import { ago, exact, zoned } from './time.ts';
 
-const { a, code, details, div, li, span, strong, summary, time } = tags;
+const { a, code, details, div, li, span, summary, time } = tags;
 
 export type AuditEntry = ReplyOf<(typeof auditOperations)['listAuditLogs']>[number];
 
@@ -34,9 +35,6 @@ export const entryFacts = (entry: AuditEntry) => {
 /** Renders the metadata of an entry; null if it has none. */
 export const entryMeta = ({ meta }: AuditEntry): Child => (Object.keys(meta).length > 0 ? jsonTree(meta) : null);
 
-/** Returns the path to what a part of a sentence names; null if there is none. */
-export type PathTo = (named: { readonly type: string; readonly id: string }) => string | null;
-
 type Shown = {
   readonly isOpen: boolean;
   readonly more: readonly Child[];
@@ -46,14 +44,6 @@ type Shown = {
   /** The address of the list of all entries that were joined to this one. */
   readonly runPath?: string;
 };
-
-/** Renders a sentence, with links to what it names where a page is known. */
-export const sentenceParts = ({ sentence }: Pick<AuditEntry, 'sentence'>, pathTo: PathTo | undefined): readonly Child[] =>
-  sentence.map(({ text, kind, id }) => {
-    if (kind === null) return text;
-    const path = id === null ? null : (pathTo?.({ type: kind, id }) ?? null);
-    return path === null ? strong(null, text) : a({ href: path, class: 'named' }, text);
-  });
 
 const runNote = ({ run }: AuditEntry, path: string | undefined): Child => {
   if (run === null) return null;

@@ -3,6 +3,7 @@ import type { HistoryEntry } from '../../http/history-schemas.ts';
 import { textDifference } from './difference.ts';
 import { icon } from './icon.ts';
 import { problemPanel } from './problem-panel.ts';
+import { sentenceParts } from './sentence.ts';
 import { abbreviated, shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 import { ago } from './time.ts';
@@ -20,7 +21,7 @@ const shown = (value: unknown): string => {
 /** Converts an event type to words: `AgentModelChainReordered` becomes `Agent model chain reordered`. */
 export const wordsOf = (type: string): string => {
   const [first = '', ...rest] = type.replace(/([a-z])([A-Z])/g, '$1 $2').split(' ');
-  return [first, ...rest.map((word) => word.toLowerCase())].join(' ');
+  return [first === 'Api' ? 'API' : first, ...rest.map((word) => word.toLowerCase())].join(' ');
 };
 
 /** Renders the cells with the old and the new value of a field. In two texts, the words or lines that differ are marked. */
@@ -55,13 +56,19 @@ export const whoDid = ({ actor: { kind, id, name, email } }: Pick<HistoryEntry, 
   return kind === 'agent' ? 'the runner of the agent' : (name ?? email ?? `user ${abbreviated(id)}`);
 };
 
+/** Says what happened in a sentence or, to those who may not read the audit log, by the type of the event. */
+const saidOf = (entry: HistoryEntry): readonly Child[] =>
+  entry.sentence === null
+    ? [strong(null, wordsOf(entry.type)), span({ class: 'quiet' }, ' by ', whoDid(entry))]
+    : [span({ class: 'sentence' }, ...sentenceParts({ sentence: entry.sentence }, undefined))];
+
 const entryOf = (entry: HistoryEntry) =>
   li(
     { 'data-kind': 'event', 'data-id': entry.event_id, 'data-position': entry.position },
     span({ class: 'dot' }, icon('git-commit-horizontal')),
     details(
-      { open: entry.changes.length > 0 && entry.changes.length <= 4 },
-      summary(null, strong(null, wordsOf(entry.type)), span({ class: 'quiet' }, ' by ', whoDid(entry), ', ', ago(entry.at))),
+      null,
+      summary(null, ...saidOf(entry), span({ class: 'quiet' }, ', ', ago(entry.at))),
       changeTable(entry),
       div(
         { class: 'quiet row' },
