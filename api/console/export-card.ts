@@ -71,7 +71,7 @@ export const exportCard = (visit: Visit, { position, since }: Exported): Child =
     exportLinks(tenant_id, position, filtersOf(visit.query.get(MONTH) ?? '', visit)),
     p(
       { class: 'quiet' },
-      'The file with proofs can be checked without this platform, with the script that docs/audit.md names, or here. `annals export` also writes all signed heads:',
+      'The file with proofs can be checked without this platform, with the script that docs/audit.md names, or here. The command annals export also writes all signed heads:',
     ),
     div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the command')),
     exportCheck(tenant_id),
