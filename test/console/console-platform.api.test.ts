@@ -140,7 +140,10 @@ test('the page of a tenant that is closed for good says so, and offers to erase 
   await p.systemContext(id).transact(Tenant, id, Tenant.closeForGood('2099-01-01T00:00:00.000Z'));
   await p.waitForProjections();
   const { status, text } = await p.open(`${P}/tenants/${id}`);
-  assert.equal([status, /nobody can open, change or reopen it/.test(text), /\/run\/(?!eraseTenant)\w+Tenant/.test(text)], [200, true, false]);
+  assert.equal(
+    [status, /nobody can open, change or reopen it/.test(text), /\/run\/(?!eraseTenant)\w+Tenant/.test(text)],
+    [200, true, false],
+  );
 });
 
 test('an erased tenant is listed as erased, and so says its page; the page of an unknown tenant looks like any unknown page', async () => {
