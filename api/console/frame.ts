@@ -203,7 +203,10 @@ export const breadcrumb = (trail: Framed['trail'], name: string) =>
     { 'aria-label': 'Breadcrumb', class: 'breadcrumb' },
     ol(
       null,
-      ...trail.map(([label, path]) => li(null, a({ href: path }, label), icon('chevron-right'))),
+      // On phones, the link to the page above is an arrow: two names would not fit.
+      ...trail.map(([label, path], index) =>
+        li(null, a({ href: path }, index === trail.length - 1 ? icon('arrow-left') : null, span(null, label)), icon('chevron-right')),
+      ),
       li({ 'aria-current': 'page' }, name),
     ),
   );

@@ -25,10 +25,9 @@ export const shortcutButtons = ({ singleKeys, url }: Visit): Child =>
           name: 'keys',
           value: singleKeys ? 'off' : 'on',
           class: 'ghost small',
-          'aria-label': `Single keys: ${singleKeys ? 'On' : 'Off'}`,
           title: 'Whether single keys such as j act. Ctrl K always does',
         },
-        singleKeys ? 'On' : 'Off',
+        `Single keys: ${singleKeys ? 'on' : 'off'}`,
       ),
     ),
   );

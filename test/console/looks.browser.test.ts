@@ -123,6 +123,22 @@ browserTest('at 200 % zoom, no page has to be scrolled sideways, and its navigat
   await page.context().close();
 });
 
+browserTest('on a phone, the header leads to the page above by an arrow, and has room for the title of the page', async () => {
+  const { p, seeded, open } = given!;
+  for (const width of [375, 320]) {
+    const { page } = await open({ viewport: { width, height: 640 }, hasTouch: true });
+    await page.goto(`${p.base}/agents/${seeded.agent}`);
+    const [arrow, title] = await Promise.all(
+      ['.breadcrumb li:nth-last-child(2) a', '.breadcrumb li:last-child'].map((one) => page.locator(one).boundingBox()),
+    );
+    assert.ok(arrow!.width >= 40 && arrow!.height >= 40, `${width} px: the arrow has ${arrow!.width} x ${arrow!.height} px`);
+    assert.ok(title!.width >= 56, `${width} px: the title has ${title!.width} px`);
+    await page.tap('.breadcrumb li:nth-last-child(2) a');
+    await page.waitForURL(`**${p.base}/agents`);
+    await page.context().close();
+  }
+});
+
 afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();
