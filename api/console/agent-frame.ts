@@ -115,7 +115,7 @@ export const agentTab = (
   if (!agent.ok) return [heading('Agent', null), problemPanel(agent.problem)];
   const { value } = agent;
   const onAgent = mayOf(may);
-  const title = span(null, value.name, ' ', badge(value.is_active ? 'active' : 'inactive'));
+  const title = span(null, value.name, ' ', badge(value.is_active ? 'active' : 'paused'));
   return [
     div(
       { 'data-kind': 'agent', 'data-id': value.id, 'data-position': agent.position },

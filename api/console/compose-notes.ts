@@ -43,7 +43,7 @@ export const composeNotes = ({ agent, presence, hours }: Answers, { visit, agent
   const page = tenantPath(path.tenant_id, `/agents/${agent_id}`);
   const hour = hours?.ok ? hours.value.at(-1) : undefined;
   const change = { onAgent, returnTo: visit.path, look: 'small' } as const;
-  return [
+  const notes = [
     agent?.ok && !agent.value.is_active
       ? note(
           'activation',
@@ -65,5 +65,6 @@ export const composeNotes = ({ agent, presence, hours }: Answers, { visit, agent
           a({ class: 'button small', href: `${page}/runner` }, 'Runner'),
         )
       : null,
-  ];
+  ].filter((one) => one !== null);
+  return notes.length === 0 ? null : div({ class: 'stack below' }, ...notes);
 };

@@ -1,3 +1,4 @@
+import { guidePath } from './guides.ts';
 import { type Choice, combobox, MAX_CHOICES } from './parts/combobox.ts';
 import { exportLinks } from './parts/export-links.ts';
 import { card } from './parts/facts.ts';
@@ -8,7 +9,7 @@ import { copyButton } from './parts/short-id.ts';
 import { type Child, tags } from './parts/tags.ts';
 import type { Visit } from './visit.ts';
 
-const { button, div, form, label, p, pre } = tags;
+const { a, button, code, div, form, label, p, pre } = tags;
 
 const VERIFY = 'node verify-audit-export.mjs audit.proofs.jsonl';
 
@@ -71,7 +72,11 @@ export const exportCard = (visit: Visit, { position, since }: Exported): Child =
     exportLinks(tenant_id, position, filtersOf(visit.query.get(MONTH) ?? '', visit)),
     p(
       { class: 'quiet' },
-      'The file with proofs can be checked without this platform, with the script that docs/audit.md names, or here. The command annals export also writes all signed heads:',
+      'The file with proofs can be checked here or, without this platform, by a script that ',
+      a({ href: guidePath('audit') }, 'the guide'),
+      ' explains. ',
+      code(null, 'annals export'),
+      ' also writes all signed heads.',
     ),
     div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the command')),
     exportCheck(tenant_id),

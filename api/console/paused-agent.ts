@@ -5,7 +5,7 @@ import { agentParams } from './agent-frame.ts';
 import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, tags } from './parts/tags.ts';
-import { exact } from './parts/time.ts';
+import { zoned } from './parts/time.ts';
 import { type MayOnAgent, mayCall, mayReadDeliveries } from './permission.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
@@ -67,7 +67,7 @@ export const pausedNote = (visit: Visit, answers: Answers, onAgent: MayOnAgent):
   const period: Readonly<Record<string, string>> = since === null ? { period: 'all' } : { from: since };
   const query = new URLSearchParams({ state: 'blocked', reason: REASON, agent_id, ...period });
   const all = `${tenantPath(tenant_id, '/deliveries')}?${query}`;
-  const when = since === null ? 'The agent is paused' : ['The agent is paused since ', exact(since)];
+  const when = since === null ? 'The agent is paused' : ['The agent is paused since ', zoned(since, 'minute')];
   if (!mayReadDeliveries(visit, onAgent)) return div({ class: 'note', 'data-paused': '' } as never, icon('pause'), p(null, when, '.'));
   if (blocked === 0)
     return div({ class: 'note', 'data-paused': '0' } as never, icon('pause'), p(null, when, ': no delivery was blocked meanwhile.'));

@@ -169,11 +169,16 @@ export const sessionListPage = page({
     ];
     // With more agents than are checked, the choice of one says whether the visitor may.
     const mayStart = assignable !== null || (names.size > MAX_CHECKED && mayStartAny(visit));
+    const isStarting = mayStart && visit.query.has(START);
     const start = a({ class: 'button primary', href: withQuery(visit, { [START]: '' }) }, icon('play'), span(null, 'Start a session'));
     return [
       heading('Sessions', 'What agents worked on, message by message, and what it cost.', mayStart ? start : null),
-      mayStart && visit.query.has(START) ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false) : null,
-      div({ class: 'toolbar' }, tabs(visit), filterForm(visit.path, fields, values, valuesIn(visit.query, ['for_me']))),
+      isStarting ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false) : null,
+      div(
+        { class: isStarting ? 'toolbar below' : 'toolbar' },
+        tabs(visit),
+        filterForm(visit.path, fields, values, valuesIn(visit.query, ['for_me'])),
+      ),
       sessions.ok ? (sessions.value.length > 0 ? sessionTable(sessions.value, visit) : nothing(visit)) : problemPanel(sessions.problem),
       pager(sessions, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];
