@@ -65,6 +65,10 @@ for (const parts of [
     const { text: overview } = await p.open(p.base);
     assert.match(overview, new RegExp(`data-id="budget_spent ${agent}[^"]*"`));
     const { text: costs } = await p.open(`${p.base}/costs?agent_id=${agent}`);
+    const budget = costs.split('data-kind="budget"').find((one) => one.includes(`data-id="${agent}"`))!;
+    const [sessions, settled, open] = [parts.sessions, parts.settled, parts.open].map((one) => one.toFixed(2));
+    assert.ok(budget.includes(`Sessions $${sessions} + settled $${settled} + reserved $${open} = $1.00`), budget.slice(0, 500));
+    assert.match(budget, /data-budget="stopped"[\s\S]*\$1\.00 of \$1\.00 this hour/);
     const hour = costs.slice(costs.indexOf('data-kind="budget-hour"'));
     const amounts = ['Open', 'Settled', 'Sessions', 'Left'].map((name) =>
       Math.round(Number(new RegExp(`data-label="${name}"[^>]*>(?:<[^>]*>)*\\$([\\d.]+)`).exec(hour)?.[1]) * 100),

@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 360
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';

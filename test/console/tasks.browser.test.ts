@@ -1,4 +1,4 @@
-// limit: 300
+// limit: 480
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
