@@ -98,22 +98,16 @@ test('each state of a delivery is the same in list, counts, detail, agent, overv
     const cookie = await signInCookie(platform.url, key);
     const open = async (path: string): Promise<string> =>
       (await fetch(`${platform.url}/console/t/${tenant}${path}`, { headers: { cookie } })).text();
-    const idOf = async ({ agent }: Given): Promise<string | undefined> => {
+    const find = async ({ agent }: Given): Promise<{ readonly id: string; readonly state: string } | undefined> => {
       const found = await platform.call('GET', `/tenant/${tenant}/deliveries?agent_id=${agent.id}`, undefined, { key });
-      return (JSON.parse(found.text) as { id: string }[])[0]?.id;
+      return (JSON.parse(found.text) as { id: string; state: string }[])[0];
     };
-
-    for (const [state, given] of givenOf) {
-      await eventually(`a delivery is ${state}`, async () => {
-        const id = await idOf(given);
-        return id !== undefined && stateOfRow(await open('/deliveries'), id) === state;
-      });
-    }
+    for (const [state, given] of givenOf) await eventually(`a delivery is ${state}`, async () => (await find(given))?.state === state);
     const list = await open('/deliveries');
     const overview = await open('');
     const problems = await open('/deliveries/problems');
     for (const [state, given] of givenOf) {
-      const id = (await idOf(given))!;
+      const { id } = (await find(given))!;
       const shown = {
         list: stateOfRow(list, id),
         filtered: stateOfRow(await open(`/deliveries?state=${state}`), id),
