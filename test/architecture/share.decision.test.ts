@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { casesOf, isInShare, readShare, runsOf } from '../fixtures/share.ts';
+import { casesOf, isInShare, oneOfEachKind, readShare, runsOf } from '../fixtures/share.ts';
 
 const NUMBERS = Array.from({ length: 1_000 }, (_, index) => index);
 const share = (TEST_SHARE: string, TEST_SEED = '7') => readShare({ TEST_SHARE, TEST_SEED });
@@ -44,6 +44,14 @@ test('whether a case belongs to the share depends on its name only, and not on i
 test('a share that begins with 0 has at least one case of each kind', () => {
   const kinds = casesOf(share('0-1'), NUMBERS, String, (number) => String(number % 70)).map((number) => number % 70);
   assert.is(new Set(kinds).size, 70);
+});
+
+test('of each kind, one case is chosen, which depends on the seed but not on the share', () => {
+  const one = (text: string, seed?: string) => oneOfEachKind(share(text, seed), NUMBERS, String, (number) => String(number % 70));
+  assert.is(new Set(one('0-10').map((number) => number % 70)).size, 70);
+  assert.is(one('0-10').length, 70);
+  assert.equal(one('10-100'), one('0-10'));
+  assert.not.equal(one('0-10', '8'), one('0-10'));
 });
 
 test('adjacent shares of random cases have as many cases as the whole, at least one each, and different seeds', () => {

@@ -187,6 +187,13 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
   return [seesNoAgent(who) || target.path.some((state) => state !== 'own') ? 404 : 403];
 };
 
+/** Returns what kind of credential a principal has: how the platform finds out what the principal may do. */
+export const credentialKindOf = (who: PrincipalName): 'refused' | 'runner' | 'holder' | 'other' => {
+  if (who in REFUSED) return 'refused';
+  if (who.includes('runner')) return 'runner';
+  return who in HOLDERS ? 'holder' : 'other';
+};
+
 /**
  * Returns whether a principal has access to agents only by roles and grants on them. Admin-only agents are hidden from
  * such principals.
