@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Msg, type NatsConnection, nanos, type Subscription } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
+import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 import { createOutageReport } from './outage-report.ts';
@@ -10,6 +11,9 @@ import { createOutageReport } from './outage-report.ts';
  * the next request on.
  */
 const PULL_TIMEOUT_MS = 5_000;
+/** The time in milliseconds for which a request waits for its answer. Without a message, the server answers it earlier. */
+const ANSWER_TIMEOUT_MS = PULL_TIMEOUT_MS + 2_000;
+const LATE_ANSWER_MS = 500;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
 const RETRY_DELAY_MS = 500;
@@ -26,6 +30,15 @@ const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 &
 
 /** After this negative acknowledgement, the server waits for the delay and then delivers the message again. */
 export const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
+
+/**
+ * Waits until a request has got no answer in time. A process that was stalled finds both the end of the time limit and an
+ * answer that arrived meanwhile. So it waits a little longer: if it dropped the answer, the server would deliver the
+ * message again only after the acknowledgement timeout, and later messages would come first.
+ */
+const untilUnanswered = async (answered: AbortSignal): Promise<void> => {
+  for (const ms of [ANSWER_TIMEOUT_MS, LATE_ANSWER_MS]) await sleep(ms, undefined, { signal: answered }).catch(() => {});
+};
 
 /** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
 export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
@@ -61,8 +74,10 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       // The NATS client normally receives all answers through a shared inbox, and finds the request of an answer by the
       // subject. The answer to this request is a stream message, which keeps its original subject, so its request could
       // not be found. Therefore, the request needs an inbox of its own (`noMux`).
-      const response = nats.request(subject, request, { noMux: true, timeout: PULL_TIMEOUT_MS + 2_000 }).catch(() => undefined);
-      const answer = await Promise.race([response, interrupted.promise]);
+      const response = nats.request(subject, request, { noMux: true, timeout: ACK_WAIT_MS }).catch(() => undefined);
+      const ended = new AbortController();
+      const unanswered = untilUnanswered(ended.signal);
+      const answer = await Promise.race([response, interrupted.promise, unanswered]).finally(() => ended.abort());
       if (answer === null) return null;
       if (!answer) return missed();
       const status = statusOf(answer);
