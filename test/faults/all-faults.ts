@@ -4,7 +4,7 @@ import { BROKER_DAMAGES, BROKER_OUTAGES, runBrokerDamage, runBrokerOutage } from
 import { isClean } from './checker.ts';
 import { startClientRunner } from './client-runner.ts';
 import { runCronKills, withCronTarget } from './cron-kills.ts';
-import { runConcurrentCopies, runLateRedeliveries, runSimilarIds } from './delivery-id-faults.ts';
+import { runConcurrentCopies, runLateRedeliveries, runSimilarIds, startOtherProcesses } from './delivery-id-faults.ts';
 import { runMailKills, withMailPort } from './mail-kills.ts';
 import { withMovingStore } from './moving-store.ts';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from './outage-trial.ts';
@@ -67,8 +67,8 @@ const FAULTS: Readonly<Record<string, Trial>> = {
   'F6-frozen': async (platform) => runStoreOutage(await deployFast(platform), 'frozen', outage(30)),
   F8: async (platform) => runWholeOutage(await deploy(platform), outage(200)),
   ...Object.fromEntries([...brokerOutages, ...brokerDamages]),
-  F9: async (platform) => runConcurrentCopies(await deployFast(platform), part(1_000, 5)),
-  F10: async (platform) => runLateRedeliveries(await deployFast(platform), part(1_000, 10)),
+  F9: async (platform) => runConcurrentCopies(await deployFast(platform), await startOtherProcesses(platform), part(1_000, 5)),
+  F10: async (platform) => runLateRedeliveries(await deployFast(platform), await platform.startServeProcess(), part(1_000, 10)),
   F11: async (platform) => runSimilarIds(await deployFast(platform), part(10_000, 20)),
   F14: (platform) => runRunnerKills(platform, part(1_000, 2)),
   F15: (platform) => runBadRunners(platform, share < 1 ? { count: 3, slowMs: 5_000, ackWaitMs: 1_500 } : { count: 20, slowMs: 60_000 }),

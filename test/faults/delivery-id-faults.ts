@@ -7,10 +7,7 @@ import type { KillablePlatform } from './running-platform.ts';
 import type { Hook } from './tenants.ts';
 
 const COPIES = 100;
-/**
- * The number of API processes that are started in addition to the one of the platform. A delivery then reaches four
- * processes.
- */
+/** The number of API processes in addition to the one of the platform. A delivery then reaches four processes. */
 const MORE_PROCESSES = 3;
 const DAY_MS = 86_400_000;
 const SHIFTED_CLOCK = pathToFileURL(`${import.meta.dirname}/../fixtures/shifted-clock.mjs`).href;
@@ -63,14 +60,17 @@ const judgeCopies = async (deployment: Deployment, sent: readonly SentDelivery[]
   return { findings: { ...findings, unexpected: [...findings.unexpected, ...wrong] }, figures: { ...more, ...figures } };
 };
 
+/** Starts further API processes of a platform. @returns their base URLs */
+export const startOtherProcesses = (platform: KillablePlatform): Promise<string[]> =>
+  Promise.all(Array.from({ length: MORE_PROCESSES }, () => platform.startServeProcess()));
+
 /**
  * Sends a hundred copies of a delivery to four API processes at the same moment, in each round (fault F9). One copy
  * must get 202 and the others 200. The delivery must be recorded and processed once.
  */
-export const runConcurrentCopies = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
+export const runConcurrentCopies = async (deployment: Deployment, others: readonly string[], rounds: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
-  const started = await Promise.all(Array.from({ length: MORE_PROCESSES }, () => platform.startServeProcess()));
-  const bases = [platform.url, ...started];
+  const bases = [platform.url, ...others];
   const { send, close } = createSender();
   const sent: SentDelivery[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -89,15 +89,16 @@ const startLater = (platform: KillablePlatform, days: number): Promise<string> =
 /**
  * Sends each delivery twice at the same moment, and again after a second, after three days and after 89 days (fault
  * F10). Each repetition goes to an API process that has not seen the delivery; the processes have different clocks,
- * which simulate the days. One request must be accepted, and the others acknowledged without effect.
+ * which simulate the days. One request must be accepted, and the others acknowledged without effect. `other` is the base
+ * URL of an API process with the right clock.
  */
-export const runLateRedeliveries = async (deployment: Deployment, count: number): Promise<OutageReport> => {
+export const runLateRedeliveries = async (deployment: Deployment, other: string, count: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
   const { send, close } = createSender();
   const sent = Array.from({ length: count }, (_, number) => createDelivery(number, hooks[number % hooks.length]!));
   for (const delivery of sent) await Promise.all([send(platform.url, delivery), send(platform.url, delivery)]);
   await sleep(1_000);
-  const bases = [await platform.startServeProcess(), await startLater(platform, 3), await startLater(platform, 89)];
+  const bases = [other, ...(await Promise.all([3, 89].map((days) => startLater(platform, days))))];
   for (const base of bases) for (const delivery of sent) await send(base, delivery);
   close();
   return judgeCopies(deployment, sent, { 'redeliveries of each': bases.length + 1, 'days until the last one': 89 });

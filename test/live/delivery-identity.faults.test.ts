@@ -1,7 +1,7 @@
 // limit: 420 s for this file (test/run.ts)
 import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
-import { runConcurrentCopies, runLateRedeliveries, runSimilarIds } from '../faults/delivery-id-faults.ts';
+import { runConcurrentCopies, runLateRedeliveries, runSimilarIds, startOtherProcesses } from '../faults/delivery-id-faults.ts';
 import { type Deployment, deploy, type OutageReport } from '../faults/outage-trial.ts';
 import { sharedPlatform } from '../faults/platform.ts';
 import { runSecretRotations } from '../faults/secret-rotation.ts';
@@ -10,6 +10,14 @@ const SHOWN = 5;
 const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
 
 const onPlatform = sharedPlatform();
+
+let started: Promise<string[]> | undefined;
+
+/** Returns the base URLs of the API processes that the tests of this file share, besides that of the platform. */
+const others = ({ platform }: Deployment): Promise<string[]> => {
+  started ??= startOtherProcesses(platform);
+  return started;
+};
 
 /**
  * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
@@ -27,7 +35,7 @@ const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Pr
 };
 
 test('if 100 copies of a delivery reach four processes at the same moment, one copy is accepted, and the delivery has one effect', async () => {
-  const figures = await trial((deployment) => runConcurrentCopies(deployment, 2));
+  const figures = await trial(async (deployment) => runConcurrentCopies(deployment, await others(deployment), 2));
   equal([figures['acknowledged with 202']! + figures['acknowledged with 200']!, figures['at the runners (effects)']], [200, 2]);
 });
 
@@ -45,7 +53,7 @@ test('after a secret rotation, deliveries with the old and with the new secret a
 
 // This test is the last one, because it starts processes whose clocks are ahead.
 test('a redelivery at the same moment, after a second, after three days or after 89 days is acknowledged without an effect', async () => {
-  const figures = await trial((deployment) => runLateRedeliveries(deployment, 3));
+  const figures = await trial(async (deployment) => runLateRedeliveries(deployment, (await others(deployment))[0]!, 3));
   equal([figures['acknowledged with 202']! + figures['acknowledged with 200']!, figures['at the runners (effects)']], [15, 3]);
 });
 
