@@ -5,6 +5,7 @@ import { MAX_PUBLISHED_BYTES, scoreSubject } from '../../domain/runners/score-re
 import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
 import { MAX_AGENT_REPORTS, openScoreReports } from '../../infra/nats/score-reports.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
@@ -47,7 +48,8 @@ test(
       return runner;
     };
     const isStored = async (runner: NatsConnection, agent: string): Promise<boolean> =>
-      (await runner.request(scoreSubject(TENANT, agent), 'x', { timeout: 5_000 })).json<{ error?: object }>().error === undefined;
+      (await runner.request(scoreSubject(TENANT, agent), 'x', { timeout: Math.round(5_000 * loadFactor()) })).json<{ error?: object }>()
+        .error === undefined;
     const [greedy, calm] = [await connectRunner(AGENT), await connectRunner(OTHER_AGENT)];
     for (let count = 0; count < MAX_AGENT_REPORTS; count++) greedy.publish(scoreSubject(TENANT, AGENT), 'x');
     await greedy.flush();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { createSockets, post } from './load.ts';
 import { withPlatform } from './platform.ts';
 import type { KillablePlatform } from './running-platform.ts';
@@ -69,7 +70,7 @@ const startRequests = ({ base, dataset }: Sender, perSecond: number) => {
   const call = async (what: string, path: string, key: string, body?: object): Promise<void> => {
     const init = body && { method: 'POST', body: JSON.stringify(body) };
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const response = await fetch(base + path, { ...init, headers, signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(base + path, { ...init, headers, signal: AbortSignal.timeout(Math.round(10_000 * loadFactor())) });
     const text = await response.text();
     if (!response.ok) failures.push({ what, detail: `${response.status} ${text}` });
   };

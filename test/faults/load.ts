@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { request, Agent as Sockets } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import type { Hook } from './tenants.ts';
 
 /**
@@ -67,7 +68,7 @@ export const post = (
     };
     const sent = request(
       base + hook.path,
-      { method: 'POST', agent: sockets, headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) },
+      { method: 'POST', agent: sockets, headers, signal: AbortSignal.timeout(Math.round(ANSWER_TIMEOUT_MS * loadFactor())) },
       (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => (text += part));

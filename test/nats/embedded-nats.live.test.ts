@@ -16,6 +16,7 @@ import { downloads } from '../../infra/nats/server-package.ts';
 import { isUnsafeVersion } from '../../infra/nats/server-version.ts';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { eventually, type Program, pidsWith, root, startProgram, startWithFullDisk, withTempDirectory } from '../fixtures/child-process.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 
 type Server = { program: Program; url: string; pid: number; accountSeed: string };
 
@@ -176,7 +177,7 @@ test('after an upgrade, the first start gives runners a NATS account of their ow
     const { runners } = readKeys();
     match(runners!, /^SA/);
     const runner = await connectAs(upgraded, createUserCredentials({ accountSeed: runners!, name: 'runner' }));
-    const answer = await runner.request('$JS.API.STREAM.NAMES', '', { timeout: 1_000 });
+    const answer = await runner.request('$JS.API.STREAM.NAMES', '', { timeout: Math.round(1_000 * loadFactor()) });
     match(answer.string(), 'JetStream not enabled for account');
     await Promise.all([again.close(), runner.close()]);
     is(await upgraded.program.stop(), 0);
