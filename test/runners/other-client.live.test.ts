@@ -1,6 +1,7 @@
 import { connect, type JetStreamManager, jwtAuthenticator, type Msg, type NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
 import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
@@ -33,7 +34,7 @@ const connectWith = async ({ url, jwt, seed, inbox_prefix }: Credential): Promis
 const pull = (connection: NatsConnection, { stream, consumer }: Credential): Promise<Msg> =>
   connection.request(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, '{"batch":1,"expires":3000000000}', {
     noMux: true,
-    timeout: 4_000,
+    timeout: Math.round(4_000 * loadFactor()),
   });
 
 /**
@@ -61,7 +62,7 @@ test(
     const second = await pull(connection, credential);
     assert.equal([second.string(), attemptOf(second)], ['one', 2]);
     assert.ok(Date.now() - startedAt >= 350);
-    await connection.request(second.reply!, '+ACK', { timeout: 2_000 });
+    await connection.request(second.reply!, '+ACK', { timeout: Math.round(2_000 * loadFactor()) });
     assert.is(await unacknowledged(await nats.jetstreamManager(), credential), 0);
   }),
 );
@@ -78,7 +79,7 @@ test(
     const { reply } = await pull(old, credential);
     const renewed = await connectWith(await issue());
     await old.close();
-    await renewed.request(reply!, '+ACK', { timeout: 2_000 });
+    await renewed.request(reply!, '+ACK', { timeout: Math.round(2_000 * loadFactor()) });
     const manager = await nats.jetstreamManager();
     await waitUntil(async () => (await unacknowledged(manager, credential)) === 0);
   }),

@@ -11,6 +11,7 @@ import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
 import { startCredentialRevoker } from '../../infra/reactors/revoke-runner-credentials.ts';
 import { retryTransient } from '../../infra/runner/api-client.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
@@ -43,7 +44,7 @@ const issueCredential = async (
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   // Try again if there is no answer: the NATS server does not answer while it applies an update of the account.
   const make = () => brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
-  const user = await retryTransient(make, AbortSignal.timeout(10_000));
+  const user = await retryTransient(make, AbortSignal.timeout(Math.round(10_000 * loadFactor())));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
   await appendEvent(log, `runnercredential-${TENANT}.${id}`, 'none', 'RunnerCredentialIssued', data, {
     kind: 'agent',
@@ -51,7 +52,8 @@ const issueCredential = async (
     key_id: key,
   });
   const authenticator = jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed));
-  const reconnect = () => connect({ servers: new URL(user.url).host, authenticator, reconnectTimeWait: 100, timeout: 5_000 });
+  const reconnect = () =>
+    connect({ servers: new URL(user.url).host, authenticator, reconnectTimeWait: 100, timeout: Math.round(5_000 * loadFactor()) });
   const connection = await reconnect();
   afterTest(() => connection.close());
   return { connection, reconnect };
