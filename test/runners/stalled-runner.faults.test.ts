@@ -15,7 +15,7 @@ const hasOpenRequest = (nats: Parameters<typeof consumerInfo>[0]): Promise<boole
   );
 
 test(
-  'a message that arrives while the process of a runner is stopped is processed at its first attempt, before later ones',
+  'a message that arrives while the process of a runner is stopped is processed afterwards, before later ones',
   withRunnerTest({}, async ({ nats, startProcess, lines }) => {
     const runner = startProcess('echo $ANNALS_EVENT_ID $ANNALS_ATTEMPT >> out');
     await waitUntil(() => hasOpenRequest(nats));
