@@ -269,7 +269,7 @@ test(
 );
 
 test(
-  'if the NATS stream is deleted, the relay publishes its messages again, except those that were acknowledged or have expired',
+  'if the NATS stream is deleted, the relay publishes again what was not acknowledged and has not expired',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
