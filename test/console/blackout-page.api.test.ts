@@ -49,7 +49,10 @@ test('the form of a blackout counts its runs by job and day without script, and 
   const { status, text } = await p.submit(RUN, { ...filled({}), _preview: '1' }, OWN_PAGE, cookie);
   assert.is(status, 200, text);
   assert.match(text, /<strong>Exactly \d+ runs of 2 agents<\/strong> would be suppressed from 6 March 2126 to 7 March 2126\./);
-  assert.match(text, /data-skipped=""[\s\S]+not run at all in a month:[\s\S]{0,20}<strong>0 12 6 \* \* UTC<\/strong> of Abroad in March 2126/);
+  assert.match(
+    text,
+    /data-skipped=""[\s\S]+not run at all in a month:[\s\S]{0,20}<strong>0 12 6 \* \* UTC<\/strong> of Abroad in March 2126/,
+  );
   assert.match(text, /further runs on these days are suppressed by present blackouts/);
   assert.match(text, /data-day="2126-03-07">\d+ runs/);
   const wrong = await p.submit(RUN, { ...filled({ '/end_date': '2126-03-05' }), _preview: '1' }, OWN_PAGE, cookie);
