@@ -200,7 +200,7 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/preview     agent:re
 GET    /tenant/{tenant_id}/cron-blackouts                               tenant:read
 POST   /tenant/{tenant_id}/cron-blackouts                               tenant:settings:write
 POST   /tenant/{tenant_id}/cron-blackouts/preview                       tenant:read naming an agent
-POST   /tenant/{tenant_id}/cron-blackouts/impact                        tenant:read
+POST   /tenant/{tenant_id}/cron-blackouts/impact                        tenant:read naming an agent
 GET    /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:read
 PATCH  /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
