@@ -1,12 +1,10 @@
 import { providerLabel } from '../webhooks/provider-setup.ts';
-import { signatureExample } from '../webhooks/signature-example.ts';
+import { CUSTOM_SENDER, signatureExample } from '../webhooks/signature-example.ts';
 import { card, facts } from './parts/facts.ts';
 import { setupSteps } from './parts/setup-steps.ts';
 import { type Child, tags } from './parts/tags.ts';
 
 const { code, div, p, pre } = tags;
-
-const CUSTOM = 'custom_hmac';
 
 type Fields = { readonly provider?: unknown; readonly options?: unknown };
 
@@ -31,7 +29,7 @@ const exampleCard = (options: unknown): ProviderPreview => {
         pre({ class: 'below', 'data-signed': '' }, signed),
         div({ class: 'below' }, facts(Object.fromEntries(headers.map(([name, value]) => [name, code(null, value ?? 'the signature')])))),
       ),
-      card('After that', p(null, NEXT), setupSteps(CUSTOM)),
+      card('After that', p(null, NEXT), setupSteps(CUSTOM_SENDER)),
     ),
   };
 };
@@ -40,7 +38,7 @@ const exampleCard = (options: unknown): ProviderPreview => {
 export const providerPreview = ({ provider, options }: Fields): ProviderPreview => {
   if (typeof provider !== 'string' || provider === '')
     return { panel: p({ class: 'quiet', role: 'status' }, 'Choose a provider to see its steps here.') };
-  if (provider === CUSTOM) return exampleCard(options);
+  if (provider === CUSTOM_SENDER) return exampleCard(options);
   return {
     panel: card(`Connect ${providerLabel(provider)}`, p({ role: 'status' }, NEXT), setupSteps(provider)),
   };

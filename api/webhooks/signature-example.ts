@@ -6,7 +6,8 @@ import { type PresetOwner, presetOf } from '../../domain/webhooks/provider-prese
 import { canSign, signatureHeaders } from '../../domain/webhooks/sign-delivery.ts';
 import { curlScheme } from './curl-scheme.ts';
 
-const PROVIDER = 'custom_hmac';
+/** The sender whose signature people describe themselves. */
+export const CUSTOM_SENDER = 'custom_hmac';
 const SECRET = 'example-secret';
 /** The Unix time of the example, in seconds. */
 const TIME = 1_767_225_600;
@@ -24,7 +25,7 @@ export type SignatureExample = {
 const signedBy = (owner: PresetOwner, body: string): SignatureExample => {
   const { scheme } = presetOf(owner);
   const signed = scheme.template.replace('{timestamp}', String(TIME)).replace('{body}', () => body);
-  const named = curlScheme(PROVIDER, owner);
+  const named = curlScheme(CUSTOM_SENDER, owner);
   const { header = 'X-Signature', timestamp_header } = owner.options;
   if (!canSign(scheme) || named === null)
     return { secret: SECRET, signed, headers: [...(timestamp_header ? [[timestamp_header, String(TIME)] as const] : []), [header, null]] };
@@ -42,11 +43,11 @@ export const signatureExample = (given: unknown): SignatureExample | { readonly 
       errors: parsed.error.issues.map(({ path, message, code }) => ({ pointer: `/options/${path.join('/')}`, message, code })),
     };
   try {
-    checkOptions(PROVIDER, parsed.data);
+    checkOptions(CUSTOM_SENDER, parsed.data);
   } catch (error) {
     if (error instanceof Refusal) return { errors: error.extra.errors ?? [] };
     throw error;
   }
-  const [sample] = PROVIDER_DEFINITIONS[PROVIDER].samples;
-  return signedBy({ provider: PROVIDER, options: parsed.data, delivery_id_source: null }, sample!.body);
+  const [sample] = PROVIDER_DEFINITIONS[CUSTOM_SENDER].samples;
+  return signedBy({ provider: CUSTOM_SENDER, options: parsed.data, delivery_id_source: null }, sample!.body);
 };

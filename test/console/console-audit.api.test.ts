@@ -139,7 +139,7 @@ test('the list of events and the history of an agent name the people who caused 
   assert.not.match(text, /a person/);
 });
 
-test('the history of an agent is in sentences with the names at the time; opened, an entry has the fields that changed', async () => {
+test('the history of an agent is in sentences with the names at the time; an entry opens its changed fields', async () => {
   const registered = await p.send('POST', `${p.tenant}/tools`, {
     body: {
       name: 'search',

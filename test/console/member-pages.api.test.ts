@@ -20,7 +20,7 @@ const idsIn = (text: string, kind: string): string[] =>
   [...text.matchAll(new RegExp(`data-kind="${kind}" data-id="(\\w+)"`, 'g'))].map(([, id]) => id!);
 const rowOf = (text: string, id: string): string => text.slice(text.indexOf(`data-id="${id}"`)).split('</tr>')[0]!;
 
-test('the list of members counts them by role, and says on how many agents each has a role and when they were last seen', async () => {
+test('the list of members counts roles, and says on how many agents each has a role and when they were last seen', async () => {
   const { text } = await p.open(membersPath);
   assert.equal(
     [...text.matchAll(/data-count="(\d+)"/g)].map(([, count]) => Number(count)),

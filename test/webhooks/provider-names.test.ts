@@ -20,6 +20,7 @@ const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   'commands/webhooks/release-held.reactor.ts': ['slack'],
   // The only one whose delivery id can be chosen.
   'api/console/forms/integrations.ts': ['custom_hmac'],
+  'api/webhooks/signature-example.ts': ['custom_hmac'],
   // The first integration that the console proposes.
   'api/console/pages/start.ts': ['github', 'custom_hmac'],
 };
