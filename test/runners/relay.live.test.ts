@@ -30,10 +30,8 @@ const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
   const { state } = await streams.info(STREAM);
   if (state.messages === 0) return [];
   const { name } = await consumers.add(STREAM, { ack_policy: 'none' as never, deliver_policy: 'all' as never, inactive_threshold: 5e9 });
-  const messages = await (await nats.jetstream().consumers.get(STREAM, name)).fetch({
-    max_messages: state.messages,
-    expires: Math.round(10_000 * loadFactor()),
-  });
+  const expires = Math.round(10_000 * loadFactor());
+  const messages = await (await nats.jetstream().consumers.get(STREAM, name)).fetch({ max_messages: state.messages, expires });
   const ids: string[] = [];
   for await (const message of messages) ids.push(message.headers!.get('Nats-Msg-Id'));
   return ids;

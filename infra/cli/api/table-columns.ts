@@ -3,7 +3,19 @@ export type Column = { readonly name: string; readonly cells: readonly string[];
 
 const STATES = ['status', 'state', 'outcome', 'decision', 'result'];
 /** Fields with a time, most important first. The first one that the rows have becomes one of the first columns. */
-const TIMES = ['at', 'received_at', 'due_at', 'last_at', 'requested_at', 'parked_at', 'last_seen_at', 'hour', 'given_at', 'created_at'];
+const TIMES = [
+  'at',
+  'received_at',
+  'due_at',
+  'last_at',
+  'requested_at',
+  'parked_at',
+  'last_seen_at',
+  'hour',
+  'given_at',
+  'created_at',
+  'resets_at',
+];
 const NAMES = [
   ...['name', 'display_name', 'title', 'label', 'projection', 'event', 'action', 'type', 'provider', 'address', 'email', 'from'],
   ...['user_name', 'user_email', 'subject', 'filename', 'job_name', 'agent_name', 'slug', 'reason', 'kind', 'role', 'summary'],
