@@ -197,7 +197,7 @@ test('the page that compares a resource at two times shows the differences by fi
   assert.is(status, 200);
   assert.match(text, /\/description[\s\S]+as created[\s\S]+third/);
   assert.match(text, /<code>\/description<\/code><div class="quiet" data-by="[\w-]{36}">by [^<]+, </);
-  assert.match(text, /What happened in between[\s\S]+Agent updated/);
+  assert.match(text, /What happened in between[\s\S]+changed description of the agent/);
   const fields = submittedBy(formIn(text, 'restoreAgent'));
   const headers = { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE };
   const answer = await p.send('POST', '/console/run/restoreAgent', { key: '', raw: fields.toString(), headers });
