@@ -28,10 +28,14 @@ const emptied = ({ isNullable, isRequired }: Field, drawn: unknown, empty: unkno
   return isNullable ? null : empty;
 };
 
-/** Reads the values of a field in which several can be chosen or, separated by spaces or commas, typed. */
+/** Returns the values of a field in which several can be chosen or, separated by spaces or commas, typed. */
+const severalIn = (submitted: Submitted, at: string): readonly string[] => [
+  ...new Set(submitted.getAll(at).flatMap((text) => text.split(/[\s,]+/).filter((one) => one !== ''))),
+];
+
 const readSeveral = (field: Field, submitted: Submitted, at: string): unknown => {
-  const values = submitted.getAll(at).flatMap((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
-  return values.length > 0 ? [...new Set(values)] : emptied(field, undefined, '');
+  const values = severalIn(submitted, at);
+  return values.length > 0 ? values : emptied(field, undefined, '');
 };
 
 const readText = (field: Field & { kind: 'text' }, submitted: Submitted, { at, drawn }: Reading): unknown => {
@@ -189,8 +193,10 @@ const readLayout = (body: Field & { kind: 'group' }, layout: FormLayout, submitt
   const { hidden, needed, sets } = chosenParts(layout, submitted);
   const drawn = (reading.drawn ?? {}) as Json;
   const shown = read({ ...body, fields: body.fields.filter(({ name }) => !hidden.has(name)) }, submitted, reading) as Json;
-  for (const { name, pointer } of body.fields)
-    if (needed.has(name) && !hidden.has(name) && isEmpty(submitted, pointer)) reading.errors.push({ pointer, message: 'is missing' });
+  const isLeft = ({ look, pointer }: Field) => (look.isSeveral ? severalIn(submitted, pointer).length === 0 : isEmpty(submitted, pointer));
+  for (const field of body.fields)
+    if (needed.has(field.name) && !hidden.has(field.name) && isLeft(field))
+      reading.errors.push({ pointer: field.pointer, message: 'is missing' });
   const left = body.fields.flatMap((field) => {
     const value = hidden.has(field.name) ? hiddenValue(field, drawn[field.name]) : undefined;
     return value === undefined ? [] : [[field.name, value] as const];

@@ -114,10 +114,12 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
     );
   const isCoded = field.input === 'bytes' && typeof value === 'string' && textOfBase64(value) === null;
   const coded = isCoded ? input({ type: 'hidden', name: `_coded${at}`, value: '1' }) : null;
-  const limits = { maxlength: field.input === 'bytes' || field.look.isSeveral ? null : field.max, minlength: field.min || null };
+  // The limits of the API are those of one value, and the text may have several.
+  const isOne = !field.look.isSeveral;
+  const limits = { maxlength: field.input === 'bytes' || !isOne ? null : field.max, minlength: (isOne && field.min) || null };
   const rows = areaRows(field);
   if (rows > 0 || text.includes('\n')) return [coded, area({ ...common, maxlength: limits.maxlength, ...(rows > 0 && { rows }) }, text)];
-  const pattern = field.input === 'text' ? { pattern: patternFor(field.pattern), title: field.pattern ? field.help : null } : {};
+  const pattern = field.input === 'text' && isOne ? { pattern: patternFor(field.pattern), title: field.pattern ? field.help : null } : {};
   const type = field.look.type ?? (field.input === 'area' || field.input === 'bytes' ? 'text' : field.input);
   return input({ ...common, ...limits, type, value: text, autocomplete: 'off', spellcheck: 'false', ...pattern } as never);
 };

@@ -62,9 +62,11 @@ test('the form of a blackout counts its runs by job and day without script, and 
 });
 
 test('a blackout for some agents needs an agent, and its refusal is at this field', async () => {
-  const { status, text } = await p.submit(RUN, filled({ '_one/agents': 'some' }), OWN_PAGE, cookie);
-  assert.is(status, 422);
-  assert.match(text, /data-pointer="\/agent_id"[\s\S]+?class="field-error"/);
+  for (const agent_id of ['', ',']) {
+    const { status, text } = await p.submit(RUN, filled({ '_one/agents': 'some', '/agent_id': agent_id }), OWN_PAGE, cookie);
+    assert.is(status, 422);
+    assert.match(text, /data-pointer="\/agent_id"[\s\S]+?class="field-error"/);
+  }
 });
 
 test('the runs that several blackouts suppress are those which the impact has counted, by job and day', async () => {

@@ -30,10 +30,10 @@ const optionHtml = (one: Case): string =>
     htmlFor(one, {}),
   )![1]!;
 
-/** Submits the form of a case with its option chosen and all fields filled in, except for `empty`. @returns the refused ones of these */
-const refusedBy = (one: Case, empty: string, drawn: object | undefined): readonly string[] => {
+/** Submits the form of a case with its option chosen and all fields filled in, except that `empty` has the text `left`. @returns the refused ones of these */
+const refusedBy = (one: Case, empty: string, drawn: object | undefined, left = ''): readonly string[] => {
   const { form, name, option } = one;
-  const typed = Object.fromEntries(option.fields.flat().map((field) => [`/${field}`, field === empty ? '' : '1']));
+  const typed = Object.fromEntries(option.fields.flat().map((field) => [`/${field}`, field === empty ? left : '1']));
   const fields = submittedBy(htmlFor(one, drawn ?? {}), { ...typed, [oneOfField(name)]: option.value });
   const { errors } = bodyOf(form, fields, drawn);
   return errors.filter(({ pointer }) => Object.hasOwn(typed, pointer)).map(({ pointer, message }) => `${pointer} ${message}`);
@@ -47,6 +47,26 @@ test('a field of a chosen option that stays empty is refused, so that no other o
       for (const drawn of [undefined, { [field]: 1 }, { [field]: null }])
         assert.equal(refusedBy(one, field, drawn), expected, `${one.operation} ${one.option.value} ${field} ${JSON.stringify(drawn)}`);
     }
+});
+
+/** The fields in which several values can be typed, with their cases. */
+const SEVERAL = OPTIONS.flatMap((one) => {
+  const fields = one.form.body?.kind === 'group' ? one.form.body.fields : [];
+  return fields.filter(({ name, look }) => look.isSeveral && one.option.fields.flat().includes(name)).map(({ name }) => ({ one, name }));
+});
+
+test('a field for several values with nothing but separators is refused like an empty one', () => {
+  assert.ok(SEVERAL.length > 0);
+  for (const { one, name } of SEVERAL)
+    for (const left of [',', ' ', ' , ,, ', '\t,\u00a0'])
+      assert.equal(refusedBy(one, name, undefined, left), [`/${name} is missing`], left);
+});
+
+test('browsers accept several values in a field for several, whose limits are those of one value', () => {
+  for (const { one, name } of SEVERAL) {
+    const control = new RegExp(`<input[^>]*name="/${name}"[^>]*>`).exec(optionHtml(one))![0];
+    assert.not.match(control, /\s(pattern|minlength|maxlength)=/);
+  }
 });
 
 test('an option is accepted if its fields are filled in', () => {
