@@ -170,7 +170,7 @@ export const startForm = (visit: Visit, agent_id: string): Child =>
     area('/message/content', 'First message to the agent', { required: true }),
     label(
       { class: 'chat-text' },
-      span({ class: 'quiet' }, 'What it is about (optional; otherwise the first line of the message)'),
+      span({ class: 'quiet' }, 'Title (optional; unlike the message, it is not encrypted)'),
       input({ type: 'text', name: '/title', maxlength: 255 } as never),
     ),
     label(

@@ -102,23 +102,9 @@ const startWithFiles = (deps: ConsoleDeps) => async (c: Context) => {
   return redirect(c, afterToken(page, sent.headers.get('consistency-token')));
 };
 
-const MAX_TITLE = 80;
-
-/** Returns the first line of a text as a title: without characters that a title must not have, and not too long. */
-const firstLine = (text: string): string => {
-  const line = text.split('\n').find((one) => one.trim() !== '') ?? '';
-  const shown = [...line.replaceAll(/\p{C}/gu, ' ').trim()];
-  return shown.length > MAX_TITLE
-    ? `${shown
-        .slice(0, MAX_TITLE - 1)
-        .join('')
-        .trimEnd()}…`
-    : shown.join('');
-};
-
 const startIn = (texts: ReadonlyMap<string, string>): Start => {
   const content = (texts.get('/message/content') ?? '').replaceAll('\r\n', '\n');
-  return { title: texts.get('/title')?.trim() || firstLine(content), content, key: texts.get('_key') || crypto.randomUUID() };
+  return { title: texts.get('/title')?.trim() ?? '', content, key: texts.get('_key') || crypto.randomUUID() };
 };
 
 async function* withFirst(first: FormFile, others: AsyncGenerator<FormFile, void>): AsyncGenerator<FormFile, void> {
