@@ -154,11 +154,16 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
   return div({ class: 'chat-write', id: WRITE_ID }, message);
 };
 
+/** What a person has typed to start a session. `key` makes a form that is sent twice act once. */
+export type Start = { readonly title: string; readonly content: string; readonly key: string };
+
+const nothingTyped = (): Start => ({ title: '', content: '', key: crypto.randomUUID() });
+
 /**
  * Renders the form with which a visitor starts a session: the message and its files are sent together. The fields with
  * text come before the files, which are read while they arrive.
  */
-export const startForm = (visit: Visit, agent_id: string): Child =>
+export const startForm = (visit: Visit, agent_id: string, { title, content, key }: Start = nothingTyped()): Child =>
   form(
     {
       method: 'post',
@@ -166,12 +171,12 @@ export const startForm = (visit: Visit, agent_id: string): Child =>
       enctype: 'multipart/form-data',
       ...{ class: 'chat-form', 'data-form': 'startSession', autocomplete: 'off' },
     } as never,
-    hidden('_key', crypto.randomUUID()),
-    area('/message/content', 'First message to the agent', { required: true }),
+    hidden('_key', key),
+    area('/message/content', 'First message to the agent', { required: true }, content),
     label(
       { class: 'chat-text' },
       span({ class: 'quiet' }, 'Title (optional; unlike the message, it is not encrypted)'),
-      input({ type: 'text', name: '/title', maxlength: 255 } as never),
+      input({ type: 'text', name: '/title', maxlength: 255, value: title } as never),
     ),
     label(
       { class: 'chat-text' },

@@ -1,21 +1,33 @@
 import type { Context, Hono } from 'hono';
 import { type Problem, problemOf } from '../http/ask.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
+import { lengthError } from '../sessions/message-length.ts';
 import { type ConsoleDeps, htmlResponse, identify, redirect, refuse, signInAgain } from './answers.ts';
-import { composeForms } from './chat-forms.ts';
+import { composeForms, type Start, startForm } from './chat-forms.ts';
+import { problemList } from './form-errors.ts';
 import { type FormFile, filesOf } from './form-files.ts';
+import { isLikeUnknown, newKey } from './form-run.ts';
 import { afterToken } from './form-target.ts';
 import { splitForm } from './form-texts.ts';
 import { framed } from './frame.ts';
+import { card } from './parts/facts.ts';
 import { heading } from './parts/heading.ts';
 import { problemPanel } from './parts/problem-panel.ts';
+import { type Child, tags } from './parts/tags.ts';
 import { REPEATED_HEADERS } from './request-visit.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
+const { a } = tags;
+
 const PATH = '/console/t/:tenant_id/agents/:agent_id/sessions';
 
-/** What a person writes to start a session. `key` makes a form that is sent twice act once. */
-type Start = { readonly title: string; readonly content: string; readonly key: string };
+/** The texts before the files of a form were too long to be read, so they cannot be shown again. */
+const TOO_LONG = {
+  status: 413,
+  code: 'too_large',
+  title: 'The message is too long',
+  detail: 'No session was started: go back, and add the text as a file',
+} as const;
 
 type Refused = { readonly refused: Problem; readonly status: number };
 
@@ -42,31 +54,78 @@ const addFiles = async (c: Context, deps: ConsoleDeps, path: string, files: Asyn
   return { ids, refused: null };
 };
 
-/** Shows that the session was started without its message, because a file was refused. The form has what was typed. */
-const showUnsent = async (c: Context, deps: ConsoleDeps, visit: Visit, { session_id, content, ids, problem, status }: Unsent) => {
+type Unsent = {
+  readonly session_id: string;
+  readonly content: string;
+  readonly ids: readonly string[];
+  readonly what: 'file' | 'message';
+  readonly problem: Problem;
+  readonly status: number;
+};
+
+const UNSENT = {
+  file: ['A file was refused', 'The session was started, and the message was not sent. Add another file, or send it without.'],
+  message: ['The message was refused', 'The session was started with its files. Change the message, and send it.'],
+} as const;
+
+/** Shows that the session was started without its message, and why. The form has what was typed. */
+const showUnsent = async (c: Context, deps: ConsoleDeps, visit: Visit, { session_id, content, ids, what, problem, status }: Unsent) => {
   const { ask, rows, params } = visit;
   const detail = await ask(rows.getSession, { tenant_id: params.tenant_id!, session_id });
   const page = tenantPath(params.tenant_id!, `/sessions/${session_id}`);
   const query = new URLSearchParams([['text', content], ...ids.map((id) => ['file', id])]);
+  const [title, text] = UNSENT[what];
   const frame = {
-    title: 'A file was refused',
+    title,
     nav: 'Sessions',
     trail: [['Sessions', tenantPath(params.tenant_id!, '/sessions')] as const],
     content: [
-      heading('A file was refused', 'The session was started, and the message was not sent. Add another file, or send it without.'),
-      problemPanel(problem),
+      heading(title, text, a({ class: 'button', href: page }, 'Open the session')),
+      refusal(problem),
       detail.ok ? composeForms({ ...visit, query, path: page }, detail.value) : problemPanel(detail.problem),
     ],
   };
   return htmlResponse(c, framed(deps.assets, visit, frame), status);
 };
 
-type Unsent = {
-  readonly session_id: string;
-  readonly content: string;
-  readonly ids: readonly string[];
-  readonly problem: Problem;
-  readonly status: number;
+const LABELS: Readonly<Record<string, string>> = { '/message/content': 'The message', '/content': 'The message', '/title': 'The title' };
+
+const refusal = (problem: Problem): Child =>
+  problem.errors?.length
+    ? problemList(
+        problem.title,
+        problem.errors.map(({ pointer, message }) => `${LABELS[pointer] ?? pointer} ${message}`),
+      )
+    : problemPanel(problem);
+
+type RefusedStart = { readonly start: Start; readonly hasFiles: boolean; readonly problem: Problem; readonly status: number };
+
+/** Shows the form of a start that was refused, with what was typed. */
+const showRefused = (c: Context, deps: ConsoleDeps, visit: Visit, { start, hasFiles, problem, status }: RefusedStart): Response => {
+  if (status === 401) return signInAgain(c, visit, true);
+  if (isLikeUnknown(problem)) return refuse(c, deps, problem);
+  const { tenant_id, agent_id } = visit.params as { readonly tenant_id: string; readonly agent_id: string };
+  // After a server error, it is unknown whether the session was started. The same key starts it at most once.
+  const again = status >= 500 ? start : { ...start, key: newKey() };
+  const frame = {
+    title: 'No session was started',
+    nav: 'Sessions',
+    trail: [['Sessions', tenantPath(tenant_id, '/sessions')] as const],
+    content: [
+      heading('No session was started', hasFiles ? 'Choose the files again: a browser does not keep them.' : null),
+      refusal(problem),
+      card('Start a session', startForm(visit, agent_id, again)),
+    ],
+  };
+  return htmlResponse(c, framed(deps.assets, visit, frame), status);
+};
+
+/** Returns the refusal of a message that is empty or too long; null if its length is right. */
+const refusedLength = (content: string, request_id: string): Problem | null => {
+  const error = lengthError(content);
+  if (error === null) return null;
+  const errors = [{ pointer: '/message/content', ...error }];
+  return { type: '', status: 422, code: 'invalid', title: 'The message cannot be sent', detail: error.message, request_id, errors };
 };
 
 /**
@@ -80,36 +139,54 @@ const startWithFiles = (deps: ConsoleDeps) => async (c: Context) => {
   const { ask, rows, params } = visit;
   const type = c.req.header('content-type') ?? '';
   const split = await splitForm(c.req.raw.body ?? new Blob([]).stream(), type);
-  const { title, content, key } = startIn(split.texts);
+  if (split.isTooLong) {
+    await split.rest.cancel();
+    return refuse(c, deps, TOO_LONG);
+  }
+  const start = startIn(split.texts);
+  const { title, content, key } = start;
   const files = filesOf(split, type);
   const first = await files.next();
+  const shown = { start, hasFiles: !first.done };
+  // With files, the message follows the start, so its length is checked before.
+  const early = refusedLength(content, visit.requestId);
+  if (early) {
+    await files.return();
+    return showRefused(c, deps, visit, { ...shown, problem: early, status: early.status });
+  }
   const path = { tenant_id: params.tenant_id!, agent_id: params.agent_id! };
   const message = first.done ? { message: { content } } : {};
   const started = await ask(rows.startSession, { ...path, ...(title && { title }), ...message }, { headers: { 'idempotency-key': key } });
   if (!started.ok) {
     await files.return();
-    return started.status === 401 ? signInAgain(c, visit, true) : refuse(c, deps, started.problem);
+    return showRefused(c, deps, visit, { ...shown, problem: started.problem, status: started.status });
   }
   const session_id = started.value.id;
   const page = tenantPath(path.tenant_id, `/sessions/${session_id}`);
   if (first.done) return redirect(c, afterToken(page, started.headers.get('consistency-token')));
   const at = `/tenant/${path.tenant_id}/sessions/${session_id}`;
   const { ids, refused } = await addFiles(c, deps, `${at}/attachments`, withFirst(first.value, files), key);
-  if (refused) return showUnsent(c, deps, visit, { session_id, content, ids, problem: refused.refused, status: refused.status });
+  const unsent = { session_id, content, ids };
+  if (refused) return showUnsent(c, deps, visit, { ...unsent, what: 'file', problem: refused.refused, status: refused.status });
   const written = { tenant_id: path.tenant_id, session_id, role: 'user' as const, content, attachment_ids: [...ids] };
   const sent = await ask(rows.appendMessage, written as never, { headers: { 'idempotency-key': `${key}-message` } });
-  if (!sent.ok) return showUnsent(c, deps, visit, { session_id, content, ids, problem: sent.problem, status: sent.status });
+  if (!sent.ok) return showUnsent(c, deps, visit, { ...unsent, what: 'message', problem: sent.problem, status: sent.status });
   return redirect(c, afterToken(page, sent.headers.get('consistency-token')));
 };
 
 const startIn = (texts: ReadonlyMap<string, string>): Start => {
   const content = (texts.get('/message/content') ?? '').replaceAll('\r\n', '\n');
-  return { title: texts.get('/title')?.trim() ?? '', content, key: texts.get('_key') || crypto.randomUUID() };
+  return { title: texts.get('/title')?.trim() ?? '', content, key: texts.get('_key') || newKey() };
 };
 
 async function* withFirst(first: FormFile, others: AsyncGenerator<FormFile, void>): AsyncGenerator<FormFile, void> {
-  yield first;
-  yield* others;
+  try {
+    yield first;
+    yield* others;
+  } finally {
+    // If the first file is refused, the others were not asked for yet, so they do not end by themselves.
+    await others.return();
+  }
 }
 
 /** Adds the route of the form that starts a session with files. */

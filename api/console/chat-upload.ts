@@ -34,9 +34,9 @@ const addFile = (deps: ConsoleDeps) => async (c: Context) => {
     const value = c.req.header(name);
     if (value !== undefined) headers.set(name, value);
   }
-  const { texts, rest, skipped } = await splitForm(c.req.raw.body ?? new Blob([]).stream(), headers.get('content-type') ?? '');
+  const { texts, rest, skipped, isTooLong } = await splitForm(c.req.raw.body ?? new Blob([]).stream(), headers.get('content-type') ?? '');
   const text = (texts.get('/content') ?? '').replaceAll('\r\n', '\n');
-  if (new URLSearchParams({ text }).toString().length > MAX_KEPT) {
+  if (isTooLong || new URLSearchParams({ text }).toString().length > MAX_KEPT) {
     await rest.cancel();
     return refuse(c, deps, TOO_LONG);
   }

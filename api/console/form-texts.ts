@@ -1,11 +1,15 @@
 /** The start of a form with more bytes than this before its file is passed on as it is. */
 const MAX_TEXT_BYTES = 256 << 10;
 
-/** The text fields before the file of a form, by name, and the form without them. `skipped` is how many bytes were left out. */
+/**
+ * The text fields before the file of a form, by name, and the form without them. `skipped` is how many bytes were left
+ * out. `isTooLong` says that the texts have more bytes than are read: then `texts` is empty.
+ */
 export type SplitForm = {
   readonly texts: ReadonlyMap<string, string>;
   readonly rest: ReadableStream<Uint8Array>;
   readonly skipped: number;
+  readonly isTooLong: boolean;
 };
 
 type Found = { readonly texts: ReadonlyMap<string, string>; readonly at: number };
@@ -47,5 +51,5 @@ export const splitForm = async (body: ReadableStream<Uint8Array>, contentType: s
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  return { texts, rest, skipped: at };
+  return { texts, rest, skipped: at, isTooLong: found === null && bytes.length > MAX_TEXT_BYTES };
 };

@@ -18,10 +18,14 @@ const PAGE = `${p.base}/agents/${agent}/sessions`;
 const NO_FILE: FormPart = { name: 'upload', filename: '', content: '' };
 
 /** Sends the form as a browser does. */
-const start = (content: string, files: readonly FormPart[], { key = crypto.randomUUID() as string, headers = OWN_PAGE, to = PAGE } = {}) =>
+const start = (
+  content: string,
+  files: readonly FormPart[],
+  { key = crypto.randomUUID() as string, headers = OWN_PAGE, to = PAGE, title = '' } = {},
+) =>
   p.send('POST', to, {
     key: '',
-    raw: formBody({ name: '_key', content: key }, { name: '/message/content', content }, { name: '/title', content: '' }, ...files),
+    raw: formBody({ name: '_key', content: key }, { name: '/message/content', content }, { name: '/title', content: title }, ...files),
     headers: { cookie: p.cookie, 'content-type': FORM_TYPE, ...headers },
   });
 
@@ -78,11 +82,81 @@ test('if a file is refused, the page says why, and has the text and the other fi
     { name: 'upload', filename: 'never.txt', content: 'is not read' },
   ]);
   assert.is(refused.status, 422, refused.text);
-  assert.match(refused.text, /A file was refused[\s\S]+data-problem[\s\S]+data-form="appendMessage"[\s\S]+Look at &lt;these&gt;/);
+  assert.match(refused.text, /A file was refused[\s\S]+role="alert"[\s\S]+data-form="appendMessage"[\s\S]+Look at &lt;these&gt;/);
   assert.is(refused.text.split('name="/attachment_ids"').length - 1, 1);
   const [{ id } = { id: '' }] = await sessions();
   const found = await read(`/sessions/${id}`);
   assert.equal([(await sessions()).length, found.messages.length, namesIn(found)], [before + 1, 0, ['good.txt']]);
+});
+
+const A_FILE: FormPart = { name: 'upload', filename: 'a.txt', content: 'one' };
+const NO_PICTURE: FormPart = {
+  content: 'no picture',
+  headers: 'Content-Disposition: form-data; name="upload"; filename="bad.png"\r\nContent-Type: image/png',
+};
+
+test('a message that is refused after its files were added has a page that says so, leads to the session, and has the text', async () => {
+  await p.send('PUT', `${p.tenant}/guardrails`, {
+    body: [{ name: 'no keys', kind: 'pattern', options: { pattern: 'KEY-\\d+' }, action: 'block' }],
+  });
+  const refused = await start('Use KEY-17', [A_FILE]);
+  const [{ id } = { id: '' }] = await sessions();
+  assert.is(refused.status, 422, refused.text);
+  assert.match(refused.text, /The message was refused/);
+  assert.match(refused.text, new RegExp(`href="${p.base}/sessions/${id}"[^>]*>Open the session[\\s\\S]+Use KEY-17`));
+  assert.is(refused.text.split('name="/attachment_ids"').length - 1, 1);
+});
+
+test('a start that is refused shows the form again with the text, the title and the reason, and starts nothing', async () => {
+  const paused = await createAgent(p, 'Paused', {});
+  await p.send('PATCH', `${p.tenant}/agents/${paused}`, { body: { is_active: false } });
+  const to = `${p.base}/agents/${paused}/sessions`;
+  const before = (await sessions()).length;
+  for (const files of [[NO_FILE], [A_FILE]])
+    for (const [content, title, reason, place] of [
+      ['Hi <all>', 'A & B', /is inactive: activate it/, to],
+      ['x'.repeat(50_000), 'Long', /at most \d+ are sent: add the text as a file|add the text as a file/, PAGE],
+      ['', 'Nothing', /The message is missing/, PAGE],
+      ['Hi', 't'.repeat(300), /The title/, PAGE],
+    ] as const) {
+      const { status, text } = await start(content, files, { to: place, title });
+      assert.ok(status === 409 || status === 422, text);
+      const shown = (one: string) => one.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+      const form = /<form[^>]*data-form="startSession"[\s\S]+?<\/form>/.exec(text)?.[0] ?? '';
+      assert.match(text, reason);
+      assert.ok(form.includes(shown(content)) && form.includes(`value="${shown(title)}"`), form);
+      assert.is(/Choose the files again/.test(text), files[0] === A_FILE);
+    }
+  assert.is((await sessions()).length, before);
+  const list = await p.open(`${p.base}/sessions?start=${paused}`);
+  assert.match(list.text, /data-waits-for="activation"[\s\S]+data-form="startSession"/);
+});
+
+/** Sends a form that begins with these chunks, and has no end. */
+const stream = (chunks: Buffer[], cancel?: () => void) => {
+  const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(chunks.shift() ?? Buffer.alloc(64 << 10, 'x'));
+  const headers = { cookie: p.cookie, 'content-type': FORM_TYPE, ...OWN_PAGE };
+  return p.app.request(PAGE, { method: 'POST', headers, body: new ReadableStream({ pull, cancel }), duplex: 'half' } as RequestInit);
+};
+
+test('a text that is too long to be read is refused before a session is started', async () => {
+  const before = (await sessions()).length;
+  const answer = await stream([formBody({ name: '/message/content', content: 'x' }).subarray(0, -30)]);
+  assert.equal([answer.status, /The message is too long/.test(await answer.text())], [413, true]);
+  assert.is((await sessions()).length, before);
+});
+
+test('the rest of a form is not read after its first file was refused', async () => {
+  const end = Promise.withResolvers<string>();
+  const parts = formBody({ name: '_key', content: crypto.randomUUID() }, { name: '/message/content', content: 'Look' }, NO_PICTURE);
+  const chunks = [
+    parts.subarray(0, parts.lastIndexOf('--\r\n')),
+    Buffer.from('\r\nContent-Disposition: form-data; name="upload"; filename="b"\r\n\r\n'),
+  ];
+  const answer = await stream(chunks, () => end.resolve('cancelled'));
+  assert.is(answer.status, 422);
+  const late = new Promise<string>((resolve) => setTimeout(resolve, 2_000, 'left open').unref());
+  assert.is(await Promise.race([end.promise, late]), 'cancelled');
 });
 
 test('a start that is refused starts nothing: an empty message, an inactive agent, another site, and a person without a role', async () => {

@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { mayOf } from '../agent-frame.ts';
 import { mayAct, startForm } from '../chat-forms.ts';
+import { askWhetherItAnswers, composeNotes } from '../compose-notes.ts';
 import type { Names as NameMap } from '../name-cache.ts';
 import { agentNames, chosenByName, namesIn } from '../names.ts';
 import { page } from '../page.ts';
@@ -94,7 +95,7 @@ const nothing = (visit: Visit) => {
 };
 
 /** Renders the choice of an agent, which acts at once, and for a chosen one the form with the first message. */
-const startCard = (visit: Visit, names: Names, isAllowed: boolean): Child => {
+const startCard = (visit: Visit, names: Names, isAllowed: boolean, notes: Child): Child => {
   const chosen = visit.query.get(START) ?? '';
   const refused = p({ class: 'quiet' }, 'You may not assign work to this agent: its owners can give you the role MANAGER.');
   const agents = chosenByName(visit, 'agent', names);
@@ -112,7 +113,7 @@ const startCard = (visit: Visit, names: Names, isAllowed: boolean): Child => {
       ),
       div({ class: 'without-script' }, button(null, 'Choose the agent')),
     ),
-    chosen === '' ? null : isAllowed ? startForm(visit, chosen) : refused,
+    chosen === '' ? null : isAllowed ? [notes, startForm(visit, chosen)] : refused,
     div({ class: 'actions' }, a({ class: 'button ghost', href: withQuery(visit, { [START]: null }) }, 'Cancel')),
   );
 };
@@ -152,10 +153,11 @@ export const sessionListPage = page({
       agents,
       assignable: readAssignable(visit, agents),
       ...(agent_id ? { may: ask(rows.readEffectivePermissions, { tenant_id, agent_id }) } : {}),
+      ...askWhetherItAnswers(visit, Promise.resolve(agent_id || null)),
     };
   },
   title: () => 'Sessions',
-  view: ({ sessions, members, agents, assignable, may }, visit) => {
+  view: ({ sessions, members, agents, assignable, may, agent, presence, hours }, visit) => {
     const names = namesIn(agents);
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
     const values = valuesIn(visit.query, NAMES);
@@ -170,10 +172,12 @@ export const sessionListPage = page({
     // With more agents than are checked, the choice of one says whether the visitor may.
     const mayStart = assignable !== null || (names.size > MAX_CHECKED && mayStartAny(visit));
     const isStarting = mayStart && visit.query.has(START);
+    const agent_id = visit.query.get(START) ?? '';
+    const notes = may ? composeNotes({ agent, presence, hours }, { visit, agent_id, onAgent: mayOf(may) }) : null;
     const start = a({ class: 'button primary', href: withQuery(visit, { [START]: '' }) }, icon('play'), span(null, 'Start a session'));
     return [
       heading('Sessions', 'What agents worked on, message by message, and what it cost.', mayStart ? start : null),
-      isStarting ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false) : null,
+      isStarting ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false, notes) : null,
       div(
         { class: isStarting ? 'toolbar below' : 'toolbar' },
         tabs(visit),
