@@ -6,10 +6,10 @@ import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import { type ConsoleDeps, redirect, refuse, signInAgain } from './answers.ts';
 import type { Form } from './form.ts';
 import { answerView } from './form-answer.ts';
-import { bodyOf, changedFields, queryOf } from './form-body.ts';
+import { bodyOf, changedFields, isSame, queryOf } from './form-body.ts';
 import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
-import { sendEach } from './form-each.ts';
+import { doneNote, sendEach } from './form-each.ts';
 import { problemList } from './form-errors.ts';
 import { finishInvite } from './form-invite.ts';
 import { formFor } from './form-layouts.ts';
@@ -75,6 +75,8 @@ type Sent = {
   readonly etag: string | null;
   readonly key: string;
   readonly query: Readonly<Record<string, unknown>>;
+  /** How many requests of this form have succeeded before one was refused. */
+  readonly done?: number;
 };
 
 const isGroup = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -183,7 +185,7 @@ const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Res
 const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: Answer<unknown> & { ok: false }): Promise<Response> => {
   const { c, deps, visit, row, params } = run;
   if (status === 401) return signInAgain(c, visit, true);
-  if (isLikeUnknown(problem)) return showUnknown(c, deps, visit);
+  if (isLikeUnknown(problem) && !sent.done) return showUnknown(c, deps, visit);
   if (problem.code === 'secret_already_shown') {
     const at = headers.get('location');
     const own = resultPath(at ? { ...row, location: at } : row, deps.pages, { params, reply: {} });
@@ -194,7 +196,7 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
   // Idempotency-Key, so that it takes effect only once.
   const key = status >= 500 ? sent.key : newKey();
   const shown = { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query, key, errors: problem.errors ?? [], problem };
-  return show(run, await draw(run, shown), status);
+  return show(run, await draw(run, shown, [doneNote(sent.done)]), status);
 };
 
 /**
@@ -273,7 +275,8 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const sent: Sent = { body, drawn, etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields) };
   const edited = fields.has('_edit') ? body : withRowsEdited(fields, body);
   if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
-  const isReview = form.layout?.isReviewed === true && fields.has('_review');
+  const isEdited = fields.has('_reviewed') && !fields.has('_try') && !isSame(parsedJson(fields.get('_reviewed')), body);
+  const isReview = form.layout?.isReviewed === true && (fields.has('_review') || isEdited);
   const preview = isReview || fields.has('_preview') || fields.has('_try') ? await previewOf(visit, deps.operations, run) : null;
   const found = preview?.fields ? errors.filter(({ pointer }) => preview.fields!.includes(pointer.split('/')[1]!)) : errors;
   if (found.length > 0) return show(run, await draw(run, { ...sent, value: body, errors: found }), 422);
@@ -281,8 +284,8 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   if (preview) return showPreview(run, sent, preview, fields.get('_try'));
   const companion = fields.has('_save') ? await companionOf(visit, deps.operations, run) : null;
   if (companion) return saveCompanion(run, sent, companion);
-  const { answer, body: rest } = await sendEach(form, sent, (one) => sendOnce(run, one));
-  if (!answer.ok) return showProblem(run, { ...sent, body: rest }, answer);
+  const { answer, body: rest, done } = await sendEach(form, sent, (one) => sendOnce(run, one));
+  if (!answer.ok) return showProblem(run, { ...sent, body: rest, done }, answer);
   return (operation === 'inviteMember' ? await showInvited(run, answer, fields) : null) ?? showResult(run, sent, answer);
 };
 

@@ -69,6 +69,23 @@ test('a blackout for some agents needs an agent, and its refusal is at this fiel
   }
 });
 
+test('if one of several agents is refused, the form says how many are done and has only the others', async () => {
+  for (const other of ['no-id', `c${'0'.repeat(24)}`]) {
+    const fields = new URLSearchParams(filled({ '_one/agents': 'some', '/name': `Half ${other}` }));
+    fields.set('_key', crypto.randomUUID());
+    for (const id of [inactive, other]) fields.append('/agent_id', id);
+    const { status, text } = await p.submit(RUN, `${fields}`, OWN_PAGE, cookie);
+    assert.ok(status >= 400 && status < 500, text);
+    assert.match(text, /data-done="1"[\s\S]{0,300}1 of the chosen ones is done, and no longer in the form\./);
+    const left = new URLSearchParams(submittedBy(formIn(text, 'declareCronBlackout'), {}));
+    assert.equal(
+      left.getAll('/agent_id').filter((one) => one !== ''),
+      [other],
+      text,
+    );
+  }
+});
+
 test('the runs that several blackouts suppress are those which the impact has counted, by job and day', async () => {
   const fields = new URLSearchParams(filled({ '_one/agents': 'some' }));
   for (const id of [abroad, free]) fields.append('/agent_id', id);
