@@ -69,11 +69,13 @@ const hidden = (name: string, value: string | null) => (value === null ? null : 
  * Renders the hidden fields. They contain the values of If-Match and Idempotency-Key, and the JSON of the originally
  * rendered values. From these, the submit finds out which fields the visitor has changed.
  */
-const controls = ({ drawn, etag, key, returnTo, next, params, zone, form: { path } }: DrawnForm): readonly Child[] => [
+const controls = ({ drawn, etag, key, returnTo, next, params, zone, review, value, form: { path } }: DrawnForm): readonly Child[] => [
   hidden('_key', key),
   hidden(ZONE_FIELD, zone === 'UTC' ? null : zone),
   hidden('_etag', etag),
   hidden('_drawn', drawn === undefined ? null : JSON.stringify(drawn)),
+  // What the review is about. If the fields below it are edited, the review is shown again.
+  hidden('_reviewed', review ? JSON.stringify(value) : null),
   hidden('_return', returnTo),
   hidden('_next', next),
   ...Object.entries(params)

@@ -95,7 +95,7 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
     previewOf(visit, operations, { operation, params }),
     readSubject(visit, operations, { row, params }),
     inviteFields(visit, operation),
-    readNotes(visit, operation),
+    readNotes(visit, operation, shown.drawn),
   ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };

@@ -1,3 +1,4 @@
+import { labelOf } from './form-words.ts';
 import { rowText } from './forms/row-words.ts';
 import { countText } from './parts/count-text.ts';
 import { card } from './parts/facts.ts';
@@ -17,10 +18,14 @@ type Rule = Readonly<Record<string, unknown>>;
 const DONE = ['blocked', 'redacted', 'labelled', 'held'] as const;
 
 /**
- * Returns a function that says how often a rule applied to deliveries in the last 24 hours. Undefined for other forms, or
- * if the visitor may not read it.
+ * Returns a function that says how often a rule applied to deliveries in the last 24 hours; null for a rule whose name is
+ * not among the saved ones. Undefined for other forms, or if the visitor may not read it.
  */
-export const readNotes = async (visit: Visit, operation: string): Promise<((item: unknown) => string | null) | undefined> => {
+export const readNotes = async (
+  visit: Visit,
+  operation: string,
+  saved: unknown,
+): Promise<((item: unknown) => string | null) | undefined> => {
   const { ask, rows, params } = visit;
   const { tenant_id, id } = params;
   if (!editsRules(operation) || !tenant_id || !(await mayRun(visit, rows.summarizeGuardrails, params))) return undefined;
@@ -29,9 +34,12 @@ export const readNotes = async (visit: Visit, operation: string): Promise<((item
   if (!answer.ok) return undefined;
   const found = new Map(answer.value.rules.map((rule) => [rule.rule, rule]));
   const least = answer.value.exact ? '' : 'at least ';
+  const names = new Set(rulesIn(saved).map(({ name }) => name));
   return (item) => {
-    const hits = found.get(String((item as Rule | null)?.name ?? ''));
-    if (!hits) return '0 in 24 h';
+    const name = (item as Rule | null)?.name;
+    if (!names.has(name)) return null;
+    const hits = found.get(String(name));
+    if (!hits) return `${least}0 in 24 h`;
     const counts = DONE.filter((one) => hits[one] > 0).map((one) => `${one} ${least}${countText(hits[one])}`);
     return `${counts.join(', ')} in 24 h`;
   };
@@ -42,6 +50,20 @@ const rulesIn = (value: unknown): readonly Rule[] => (Array.isArray(value) ? val
 const sentence = (rule: Rule): string => rowText(rule) ?? String(rule.name ?? 'a rule');
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Returns the fields of a rule, and its options beside them. */
+const flatOf = ({ options, ...others }: Rule): Rule => ({ ...others, ...(options as Rule | undefined) });
+
+const valueText = (value: unknown): string => (value === undefined || value === null ? 'none' : String(value));
+
+/** Lists the fields in which two versions of a rule differ, with their full values. */
+const fieldChanges = (earlier: Rule, rule: Rule): string => {
+  const [from, to] = [flatOf(earlier), flatOf(rule)];
+  return [...new Set([...Object.keys(to), ...Object.keys(from)])]
+    .filter((field) => !isSame(from[field], to[field]))
+    .map((field) => `${labelOf(field)} ${valueText(to[field])} (before: ${valueText(from[field])})`)
+    .join(', ');
+};
 
 /** Says how two lists of rules differ. Rules with the same name count as the same rule. */
 export const ruleChanges = (from: unknown, to: unknown): readonly (readonly [what: string, text: string])[] => {
@@ -56,9 +78,7 @@ export const ruleChanges = (from: unknown, to: unknown): readonly (readonly [wha
     ...after.filter(({ name }) => !old.has(name)).map((rule) => ['Added', sentence(rule)] as const),
     ...after.flatMap((rule) => {
       const earlier = old.get(rule.name);
-      return earlier === undefined || isSame(earlier, rule)
-        ? []
-        : [['Changed', `${sentence(rule)} (before: ${sentence(earlier)})`] as const];
+      return earlier === undefined || isSame(earlier, rule) ? [] : [['Changed', `${rule.name}: ${fieldChanges(earlier, rule)}`] as const];
     }),
     ...(isMoved ? [['New order', order.join(', ')] as const] : []),
   ];

@@ -7,6 +7,7 @@ import { operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
 
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
 
@@ -14,13 +15,24 @@ const count = (what: string) => z.int().meta({ description: `How many deliveries
 
 export const GuardrailSummary = z
   .object({
-    from: Timestamp.meta({ description: 'The start of the period, which ends now' }),
-    deliveries: z.int().meta({ description: 'How many verified deliveries were received in the period', examples: [1917] }),
-    exact: z.boolean().meta({ description: `Whether all of them were counted. Otherwise, only the newest ${MAX_COUNTED} were` }),
+    from: Timestamp.meta({ description: 'The start of the period, which ends now. It is at the start of a minute' }),
+    deliveries: z
+      .int()
+      .meta({
+        description: `How many verified deliveries of the period were counted: at most the newest ${MAX_COUNTED}`,
+        examples: [1917],
+      }),
+    exact: z.boolean().meta({ description: 'Whether these are all of the period. Otherwise, each count is the least that is possible' }),
     rules: z
       .array(
         z.object({
-          rule: z.string().meta({ description: 'The name of the rule or of the built-in check', examples: ['no-bots'] }),
+          rule: z
+            .string()
+            .meta({
+              description:
+                'The name of the rule or of the built-in check. Rules of the tenant and of integrations with the same name are added up',
+              examples: ['no-bots'],
+            }),
           blocked: count('has blocked'),
           redacted: count('has redacted'),
           labelled: count('has labelled'),
@@ -56,13 +68,17 @@ export const guardrailSummaryOperations = {
     projection: deliveries.name,
     noETag: true,
     run: async (ctx, { tenant_id, hours, integration_id }) => {
-      const from = new Date(Date.parse(ctx.at()) - hours * HOUR_MS).toISOString();
+      // Rounded, so that requests of the same minute share their queries.
+      const from = new Date(Math.floor((Date.parse(ctx.at()) - hours * HOUR_MS) / MINUTE_MS) * MINUTE_MS).toISOString();
       const args = { tenant_id, from, integration_id };
       const [found, total] = await Promise.all([guardrailHits(ctx.reads, args), checkedCount(ctx.reads, args)]);
       const rules = [...Map.groupBy(found, ({ rule }) => rule)]
         .map(([rule, hits]) => ruleOf(rule, hits))
         .sort((one, other) => (one.rule < other.rule ? -1 : 1));
-      return { doc: JSON.stringify({ from, deliveries: total, exact: total <= MAX_COUNTED, rules }), revision: null };
+      return {
+        doc: JSON.stringify({ from, deliveries: Math.min(total, MAX_COUNTED), exact: total <= MAX_COUNTED, rules }),
+        revision: null,
+      };
     },
   }),
 };

@@ -13,11 +13,17 @@ const HAS_HIT = '"verdict":"(block|redact|label|hold)"';
 
 const checked = defineQuery((db, { tenant_id, from, integration_id }: HitArgs) =>
   db
-    .selectFrom('deliveries.deliveries as delivery')
-    .where('delivery.tenant_id', '=', tenant_id)
-    .where('delivery.received_at', '>=', from)
-    .where('delivery.outcome', '<>', 'rejected')
-    .$if(integration_id !== undefined, (query) => query.where('delivery.integration_id', '=', integration_id!))
+    .selectFrom((inner) =>
+      inner
+        .selectFrom('deliveries.deliveries as delivery')
+        .where('delivery.tenant_id', '=', tenant_id)
+        .where('delivery.received_at', '>=', from)
+        .where('delivery.outcome', '<>', 'rejected')
+        .$if(integration_id !== undefined, (query) => query.where('delivery.integration_id', '=', integration_id!))
+        .select('delivery.id')
+        .limit(({ lit }) => lit(MAX_COUNTED + 1))
+        .as('some'),
+    )
     .select(({ fn }) => fn.countAll<string>().as('count')),
 );
 
@@ -65,6 +71,6 @@ export const guardrailHits = async (reads: Reads, args: HitArgs): Promise<readon
     last_at: last_at!,
   }));
 
-/** Returns the number of verified deliveries since a time. */
+/** Returns the number of verified deliveries since a time, up to one more than are counted. */
 export const checkedCount = async (reads: Reads, args: HitArgs): Promise<number> =>
   Number((await reads.rows(checked, args))[0]?.count ?? 0);

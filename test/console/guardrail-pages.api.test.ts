@@ -152,6 +152,10 @@ test('the editor of rules says how often each rule applied in the last 24 hours,
   const { text } = await p.open(EDITOR);
   assert.match(text, /<summary>[\s\S]{0,400}no z: Block deliveries with a value at \$\.z[\s\S]{0,60}>blocked 1 in 24 h</);
   assert.match(text, /no keys: Redact [\s\S]{0,80}>0 in 24 h</);
+  const renamed = await p.submit('/console/run/replaceGuardrails', { ...fieldsIn(text), '/0/name': 'no y', _up: '/1' });
+  assert.match(renamed.text, /no y: Block deliveries with a value at \$\.z<\/span>/);
+  assert.match(renamed.text, /no keys: Redact [\s\S]{0,80}>0 in 24 h</);
+  assert.match((body as { from: string }).from, /:00\.000Z$/);
   const other = await p.send('GET', `${p.tenant}/guardrails/summary?integration_id=c${'0'.repeat(24)}`);
   assert.equal((other.body as { rules: unknown[] }).rules, []);
 });
@@ -179,6 +183,25 @@ test('rules are saved after a review, which says what changes and what the last 
     (await listed()).map(({ name }) => name),
     ['no z', 'no tokens'],
   );
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: RULES });
+});
+
+test('rules that are edited below their review are reviewed again, also if only the end of a long pattern changes', async () => {
+  const { text } = await p.open(EDITOR);
+  const start = '(?:TOKEN|KEY)-'.repeat(10);
+  const first = await p.submit('/console/run/replaceGuardrails', {
+    ...fieldsIn(text),
+    '/1/options/pattern': `${start}1`,
+    _review: '1',
+  });
+  assert.match(first.text, /data-review="1"/);
+  const second = await p.submit('/console/run/replaceGuardrails', { ...fieldsIn(first.text), '/1/options/pattern': `${start}2` });
+  assert.is(second.status, 200);
+  const shown = unescaped(/data-review="1"[\s\S]+?<\/ul>/.exec(second.text)![0]);
+  assert.ok(shown.includes(`no keys: Pattern ${start}2 (before: KEY-\\d+)`), shown);
+  assert.equal(await listed(), RULES);
+  assert.is((await p.submit('/console/run/replaceGuardrails', fieldsIn(second.text))).status, 303);
+  assert.is((await listed())[1]!.options.pattern, `${start}2`);
   await p.send('PUT', `${p.tenant}/guardrails`, { body: RULES });
 });
 

@@ -5235,22 +5235,36 @@ group by
 select
   count(*) as "count"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $1
-  and "delivery"."received_at" >= $2
-  and "delivery"."outcome" <> $3;
+  (
+    select
+      "delivery"."id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."received_at" >= $2
+      and "delivery"."outcome" <> $3
+    limit
+      20001
+  ) as "some";
 
 -- checkedCount: of an integration
 select
   count(*) as "count"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $1
-  and "delivery"."received_at" >= $2
-  and "delivery"."outcome" <> $3
-  and "delivery"."integration_id" = $4;
+  (
+    select
+      "delivery"."id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."received_at" >= $2
+      and "delivery"."outcome" <> $3
+      and "delivery"."integration_id" = $4
+    limit
+      20001
+  ) as "some";
 
 -- mailboxPage: first page
 select
