@@ -144,6 +144,11 @@ browserTest('settings of a custom sender are shown for a custom sender only', ()
 browserTest('a provider is found by typing a part of its name, and chosen with the Enter key', () =>
   onForm(1440, async (page, goTo) => {
     await goTo('provider');
+    for (const nothing of ['', ' ']) {
+      await page.fill('[data-tile-search]', nothing);
+      await page.press('[data-tile-search]', 'Enter');
+      assert.is(await page.locator('[name="/provider"]:checked').count(), 0);
+    }
     await page.fill('[data-tile-search]', 'hub');
     assert.equal(await page.locator('[data-pointer="/provider"] .tile:visible').allInnerTexts(), ['GitHub']);
     await page.press('[data-tile-search]', 'Enter');

@@ -18,6 +18,7 @@ for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.queryS
     if (event.key !== 'Enter') return;
     event.preventDefault();
     const text = field.value.trim().toLowerCase();
+    if (text === '') return;
     const first = tiles.find((tile) => tile.textContent.toLowerCase().includes(text));
     first?.querySelector('input')?.click();
   });
