@@ -27,6 +27,12 @@ const messagesOf = ({ errors, at }: Drawing): Child =>
     ? p({ class: 'field-error', id: `${idOf(at)}-error` }, icon('circle-alert'), span(null, errors.get(at)!.join('. ')))
     : null;
 
+/** Says that a secret which was typed is not in the form any more: a page must not contain it. */
+const emptiedNote = ({ isSecret }: Field, { value }: Drawing): Child =>
+  isSecret && typeof value === 'string' && value !== ''
+    ? p({ class: 'quiet', role: 'status' }, icon('info'), span(null, ' What you entered is not shown again: enter it again.'))
+    : null;
+
 const boxOf = (field: Field, drawing: Drawing, control: Child): Node =>
   div(
     { class: 'field', 'data-pointer': drawing.at },
@@ -36,6 +42,7 @@ const boxOf = (field: Field, drawing: Drawing, control: Child): Node =>
       field.isRequired || field.fallback !== undefined ? null : span({ class: 'quiet optional' }, 'optional'),
     ),
     control,
+    emptiedNote(field, drawing),
     field.help ? p({ class: 'quiet', id: `${idOf(drawing.at)}-help` }, field.help) : null,
     messagesOf(drawing),
   );

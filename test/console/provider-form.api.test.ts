@@ -45,6 +45,20 @@ test('for a custom sender, the form shows what is signed and the headers, as ano
   assert.match(key.text, /<dt>X-Signature<\/dt><dd><code>the signature</);
 });
 
+test('a secret that was entered is not in the page after the steps or a refusal, and its field says so', async () => {
+  const secret = 'a-secret-of-the-provider';
+  const SAYS = /data-pointer="\/secret"[\s\S]{0,900}What you entered is not shown again/;
+  const fields = { '_one/secret': 'pasted', '/provider': 'github' };
+  const steps = await preview({ ...fields, '/secret': secret });
+  const refused = await p.submit(RUN, { ':tenant_id': p.tenant_id, ...fields, '/secret': secret, '/label': 'x'.repeat(1_000) }, OWN_PAGE);
+  assert.equal([steps.status, refused.status], [200, 422]);
+  for (const { text } of [steps, refused]) {
+    assert.match(text, SAYS);
+    assert.not.match(text, secret);
+  }
+  assert.not.match((await preview(fields)).text, SAYS);
+});
+
 test('settings of a signature that cannot be used are refused at their fields while one types', async () => {
   for (const [options, name] of [
     [{ signed_message: 'no placeholder' }, 'signed_message'],
