@@ -37,6 +37,18 @@ test('members are found by a part of their name or address, and by role; nothing
   assert.match(none.text, /data-empty[\s\S]*No member matches[\s\S]*Clear the filters/);
 });
 
+test('members of the past cannot be searched by name: the API refuses it, and the page shows all without a search', async () => {
+  const as_of = new Date().toISOString();
+  const refused = await p.send('GET', `${p.tenant}/members?q=alan&as_of=${as_of}`);
+  const [error] = (refused.body as { errors: { pointer: string; code: string }[] }).errors;
+  assert.equal([refused.status, error?.pointer, error?.code], [422, '/query/as_of', 'not_with_filters']);
+  assert.is((await p.send('GET', `${p.tenant}/members?q=%20&role=MEMBER&as_of=${as_of}`)).status, 200);
+  const { text } = await p.open(`${membersPath}?q=alan&as_of=${as_of}`);
+  assert.is(idsIn(text, 'member').length, 3);
+  assert.match(text, /data-unfiltered/);
+  assert.not.match(text, /type="search"/);
+});
+
 test('without tenant:audit:read, the list of members says neither when they were last seen nor what they have', async () => {
   const session = await p.signIn(alan.key);
   const { status, text } = await p.open(membersPath, session);

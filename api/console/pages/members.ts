@@ -10,6 +10,7 @@ import { emptyState } from '../parts/empty-state.ts';
 import { valuesIn } from '../parts/filter-form.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
@@ -112,7 +113,10 @@ export const membersPage = page({
   categories: ['tenant', 'agent', 'user'],
   asks: ({ ask, rows, params, query, may, asOf }) => {
     const tenant_id = params.tenant_id!;
-    const members = ask(rows.listMembers, { tenant_id, ...valuesIn(query, ['q', 'role', 'cursor']) } as never);
+    const members = ask(rows.listMembers, {
+      tenant_id,
+      ...valuesIn(query, asOf === null ? ['q', 'role', 'cursor'] : ['role', 'cursor']),
+    } as never);
     const idsOf = (found: readonly Member[]) => found.map(({ user_id }) => user_id).join(',');
     const ofRole = (role: Role) => ask(rows.listMembers, { tenant_id, role, limit: 1 });
     return {
@@ -141,8 +145,13 @@ export const membersPage = page({
       div(
         { class: 'toolbar' },
         tabsOf(visit, counts),
-        searchField(visit.path, { name: 'q', value: visit.query.get('q') ?? '', placeholder: 'Search by name or e-mail' }, kept),
+        visit.asOf === null
+          ? searchField(visit.path, { name: 'q', value: visit.query.get('q') ?? '', placeholder: 'Search by name or e-mail' }, kept)
+          : null,
       ),
+      visit.asOf !== null && visit.query.get('q')
+        ? p({ class: 'note', 'data-unfiltered': '' } as never, icon('info'), 'Members of the past cannot be searched: the list shows all.')
+        : null,
       panel(members, (found) => (found.length > 0 ? memberTable(found, visit, shown) : nothing(visit))),
       pager(members, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
       visit.may('tenant:members:write')
