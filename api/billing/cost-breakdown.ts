@@ -61,14 +61,19 @@ export const CostBreakdown = z
     series: z
       .array(CostSeries)
       .nullable()
-      .meta({ description: 'The days of the five agents that cost the most, and of all others; null without `series_by`' }),
-    previous: PreviousCosts.nullable().meta({ description: 'The period of the same length before; null without `series_by`' }),
+      .meta({
+        description:
+          'The days of the five agents that cost the most, and of all others; null without `series_by`, or if the period does not consist of whole days',
+      }),
+    previous: PreviousCosts.nullable().meta({
+      description: 'The period of the same length before; null without `series_by`, or if the period does not consist of whole days',
+    }),
     forecast_usd: z
       .number()
       .nullable()
       .meta({
         description:
-          'What the period will have cost if its rest costs as much per day as the last seven days; null without `series_by`, if the period is over, or without costs before today',
+          'What the period will have cost if its rest costs as much per day as the last seven days, or as those since the first use of a model; null without `series_by`, if the period does not consist of whole days, if it has not begun or is over, or without use before today',
         examples: [5.76],
       }),
   })

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { addDays } from '../../domain/billing/anomaly.ts';
+import { FORECAST_DAYS, forecastOf } from '../../domain/billing/forecast.ts';
 import { usdOf } from '../../domain/money.ts';
-import { costliestAgents, dailyCostsOf, dailyTotals } from '../../projections/billing/cost.queries.ts';
+import { costliestAgents, dailyCostsOf, dailyTotals, firstCostDay } from '../../projections/billing/cost.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { CostPeriod, dayOf, nextDay, type Period, startOf } from './cost-period.ts';
 
 /** The number of agents that have a series of their own. */
 const MAX_SERIES = 5;
-/** The forecast assumes that the rest of the period costs as much per day as these last whole days. */
-const FORECAST_DAYS = 7;
 const DAY_MS = 86_400_000;
 
 const DayCost = z.object({
@@ -53,20 +52,13 @@ const seriesOf = async (ctx: Ctx, all: Costs, from: string, to: string): Promise
   return [...(await Promise.all(named)), ...(sumOf(rest) > 0 ? [{ key: '', label: '', days: daysOf(rest) }] : [])];
 };
 
-/**
- * Returns what the period will have cost at its end, in micro-dollars. Null if it is over or has not begun, or if no whole
- * day has passed since the first costs.
- */
-const forecastOf = async (ctx: Ctx, { start, end }: Period, spent: number): Promise<number | null> => {
+/** Returns what the period will have cost at its end, in micro-dollars. Null if it is over or has not begun, or without use before today. */
+const forecastFor = async (ctx: Ctx, { start, end }: Period, spent: number): Promise<number | null> => {
   const now = ctx.at();
   if (now < start || now >= end) return null;
   const today = dayOf(now);
-  const recent = await totals(ctx, addDays(today, -FORECAST_DAYS), today);
-  const first = [...recent.keys()].toSorted()[0];
-  if (first === undefined) return null;
-  const days = (Date.parse(startOf(today)) - Date.parse(startOf(first))) / DAY_MS;
-  const left = (Date.parse(end) - Date.parse(now)) / DAY_MS;
-  return Math.round(spent + (sumOf(recent) / days) * left);
+  const [first, recent] = await Promise.all([firstCostDay(ctx.reads, ctx.tenant), totals(ctx, addDays(today, -FORECAST_DAYS), today)]);
+  return forecastOf({ spent, first, recent, now, end });
 };
 
 /**
@@ -80,7 +72,7 @@ export const compareCosts = async (ctx: Ctx, period: Period) => {
   const length = (Date.parse(end) - Date.parse(start)) / DAY_MS;
   const before = addDays(from, -length);
   const [all, earlier] = await Promise.all([totals(ctx, from, to), totals(ctx, before, from)]);
-  const [series, forecast] = await Promise.all([seriesOf(ctx, all, from, nextDay(end)), forecastOf(ctx, period, sumOf(all))]);
+  const [series, forecast] = await Promise.all([seriesOf(ctx, all, from, nextDay(end)), forecastFor(ctx, period, sumOf(all))]);
   return {
     series,
     previous: { period: { start: startOf(before), end: start }, total_cost_usd: usdOf(sumOf(earlier)), days: daysOf(earlier) },

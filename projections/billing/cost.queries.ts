@@ -171,3 +171,11 @@ const totalsByDay = defineQuery((db, { tenant_id, from, to }: Range) =>
 
 /** Returns the cost of all agents of the tenant on each of these days (UTC). Days without usage are absent. */
 export const dailyTotals = (reads: Reads, range: Range): Promise<{ day: string; cost_micros: number }[]> => reads.rows(totalsByDay, range);
+
+const firstDay = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
+  db.selectFrom('costs.days as usage').select('usage.day').where('usage.tenant_id', '=', tenant_id).orderBy('usage.day').limit(1),
+);
+
+/** Returns the first day (UTC) on which the tenant used a language model; undefined if it never did. */
+export const firstCostDay = async (reads: Reads, tenant_id: string): Promise<string | undefined> =>
+  (await reads.rows(firstDay, { tenant_id }))[0]?.day;

@@ -2463,6 +2463,18 @@ group by
   "message"."cause_kind",
   "message"."cause_id";
 
+-- firstCostDay: call
+select
+  "usage"."day"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+order by
+  "usage"."day"
+limit
+  $2;
+
 -- dailyTotals: call
 select
   "usage"."day",
