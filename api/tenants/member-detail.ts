@@ -3,12 +3,13 @@ import { memberView } from '../../commands/tenants/member.ts';
 import { effectiveAccess } from '../../domain/access/effective-access.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { effectiveRole, type Members } from '../../domain/agents/agent-roles.ts';
-import * as User from '../../domain/identity/user.ts';
 import { notFound } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentNames } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { agentsGivenTo } from '../../projections/agents/agent-access.queries.ts';
+import { lastKeyUses } from '../../projections/identity/api-key.queries.ts';
+import { apikeys } from '../../projections/identity/api-key.ts';
 import { DecidingEvent, decidingEvents } from '../agents/deciding-event.ts';
 import { EffectiveAccess } from '../agents/effective-access.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -65,13 +66,13 @@ const readMember = async (ctx: Ctx, { user_id }: { user_id: string }) => {
     const [role_given, grant_given] = await Promise.all([event(role), event(grant)]);
     return { ...effectiveAccess(tenant.state, user_id, agent), agent_name: agent.name, role_given, grant_given };
   };
-  const [view, role_given, user, access] = await Promise.all([
+  const [view, role_given, uses, access] = await Promise.all([
     memberView(ctx, tenant.state, user_id),
     decidedBy(member.by),
-    ctx.load(User, user_id),
+    ctx.asOf ? null : lastKeyUses(ctx.reads, { tenant_id: ctx.tenant, user_ids: [user_id] }),
     Promise.all(found.slice(0, MAX_AGENTS).map(accessOf)),
   ]);
-  const state = { ...view, role_given, last_seen_at: user.state.last_login_at, access, access_count: found.length };
+  const state = { ...view, role_given, last_seen_at: uses?.get(user_id) ?? null, access, access_count: found.length };
   return { ...tenant, revision: -1, state };
 };
 
@@ -85,6 +86,7 @@ export const memberDetailOperations = {
     query: asOfQuery,
     reply: MemberDetail,
     projection: agents.name,
+    otherProjections: [apikeys.name],
     noETag: true,
     run: readMember,
   }),

@@ -1,5 +1,5 @@
 import type { ApiKeyKind } from '../../domain/identity/api-key.ts';
-import { defineList } from '../query.ts';
+import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { ApiKeyRead, table } from './api-key.ts';
@@ -25,3 +25,20 @@ const keyList = defineList({ table }, (db, { kind, tenant_id, agent_id, owner_id
 );
 
 export const keyPage = (reads: Reads, owner: KeyOwner, window: PageWindow): Promise<Page> => reads.page(keyList, owner, window);
+
+type Owners = { readonly tenant_id: string; readonly user_ids: readonly string[] };
+
+const lastUses = defineQuery((db, { tenant_id, user_ids }: Owners) =>
+  db
+    .selectFrom('apikeys.apikeys as key')
+    .where('key.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('key.owner_id', '=', fn.any(val(user_ids))))
+    .where('key.kind', '=', 'tenant')
+    .where('key.last_used_at', 'is not', null)
+    .groupBy('key.owner_id')
+    .select(({ fn }) => ['key.owner_id', fn.max('key.last_used_at').as('last_used_at')]),
+);
+
+/** Maps each of these users to the time when one of their keys of the tenant was last used; users without any are absent. */
+export const lastKeyUses = async (reads: Reads, owners: Owners): Promise<ReadonlyMap<string, string>> =>
+  new Map((await reads.rows(lastUses, owners)).map(({ owner_id, last_used_at }) => [owner_id!, new Date(last_used_at!).toISOString()]));

@@ -20,14 +20,14 @@ const idsIn = (text: string, kind: string): string[] =>
   [...text.matchAll(new RegExp(`data-kind="${kind}" data-id="(\\w+)"`, 'g'))].map(([, id]) => id!);
 const rowOf = (text: string, id: string): string => text.slice(text.indexOf(`data-id="${id}"`)).split('</tr>')[0]!;
 
-test('the list of members counts roles, and says on how many agents each has a role and when they were last seen', async () => {
+test('the list of members counts roles, and says on how many agents each has a role and when keys were last used', async () => {
   const { text } = await p.open(membersPath);
   assert.equal(
     [...text.matchAll(/data-count="(\d+)"/g)].map(([, count]) => Number(count)),
     [3, 1, 0, 1, 1],
   );
-  assert.match(rowOf(text, alan.user_id), /data-label="Agents">2<[\s\S]*data-label="Last seen"><relative-time/);
-  assert.match(rowOf(text, radia.user_id), /data-label="Agents">0<[\s\S]*data-label="Last seen"><span class="quiet">never/);
+  assert.match(rowOf(text, alan.user_id), /data-label="Agents">2<[\s\S]*data-label="Key last used"><relative-time/);
+  assert.match(rowOf(text, radia.user_id), /data-label="Agents">0<[\s\S]*data-label="Key last used"><span class="quiet">never/);
 });
 
 test('members are found by a part of their name or address, and by role; nothing found offers to clear the filters', async () => {
@@ -49,11 +49,11 @@ test('members of the past cannot be searched by name: the API refuses it, and th
   assert.not.match(text, /type="search"/);
 });
 
-test('without tenant:audit:read, the list of members says neither when they were last seen nor what they have', async () => {
+test('without tenant:audit:read, the list of members says neither when their keys were used nor what they have', async () => {
   const session = await p.signIn(alan.key);
   const { status, text } = await p.open(membersPath, session);
   assert.is(status, 200);
-  assert.not.match(text, /Last seen|data-label="Agents"|href="[^"]+\/members\/c/);
+  assert.not.match(text, /Key last used|data-label="Agents"|href="[^"]+\/members\/c/);
   assert.is((await p.send('GET', `${p.tenant}/members/activity`, { key: alan.key })).status, 403);
 });
 

@@ -848,6 +848,20 @@ from
       51
   ) as "page";
 
+-- lastKeyUses: call
+select
+  "key"."owner_id",
+  max("key"."last_used_at") as "last_used_at"
+from
+  "apikeys"."apikeys" as "key"
+where
+  "key"."tenant_id" = $1
+  and "key"."owner_id" = any ($2)
+  and "key"."kind" = $3
+  and "key"."last_used_at" is not null
+group by
+  "key"."owner_id";
+
 -- keyPage: first page
 select
   string_agg("page"."doc", $1) filter (

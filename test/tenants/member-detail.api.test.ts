@@ -3,11 +3,11 @@ import * as assert from 'uvu/assert';
 import type { TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
-import { addMember } from '../fixtures/users.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Given = { type: string; actor_name: string | null; actor_email: string | null } | null;
 type Access = { agent_name: string; role: string | null; grant: string | null; role_given: Given; grant_given: Given };
-type Detail = { role: string; role_given: Given; access: Access[]; access_count: number };
+type Detail = { role: string; role_given: Given; access: Access[]; access_count: number; last_seen_at: string | null };
 type Entry = { action: string };
 
 const p = await startConsole();
@@ -46,6 +46,28 @@ test('a member is read with each role and grant, who gave it, and when', async (
 test('the detail of a member needs tenant:audit:read, and an unknown user is not found', async () => {
   assert.is((await read(ada.user_id, daniel.key)).status, 403);
   assert.is((await read(`c${'0'.repeat(24)}`)).status, 404);
+});
+
+test('a tenant sees when a member used a key of this tenant, and nothing of their use of another tenant', async () => {
+  const other = await createSecondTenant(p);
+  const there = await addMember(p, 'MEMBER', other.id, 'lise@example.com');
+  const here = await addMember(p, 'MEMBER', p.tenant_id, 'lise@example.com');
+  assert.is(here.user_id, there.user_id);
+  const seen = async () => {
+    await p.recordPending();
+    await p.waitForProjections();
+    const listed = (await p.send('GET', `${p.tenant}/members/activity?user_id=${here.user_id}`)).body as { last_seen_at: string | null }[];
+    const { detail } = await read(here.user_id);
+    assert.is(detail.last_seen_at, listed[0]!.last_seen_at);
+    return detail.last_seen_at;
+  };
+  assert.is((await p.send('GET', `${other.tenant}/agents`, { key: there.key })).status, 200);
+  assert.is(await seen(), null);
+  const start = new Date().toISOString();
+  assert.is((await p.send('GET', `${p.tenant}/agents`, { key: here.key })).status, 200);
+  const at = await seen();
+  assert.ok(at !== null && at >= start, `${at}`);
+  assert.is((await p.send('GET', `${p.tenant}/members/${here.user_id}?as_of=${at}`)).status, 200);
 });
 
 test('at an earlier time, a member has the access of that time', async () => {

@@ -172,7 +172,7 @@ export const memberPage = page({
               facts({
                 'E-mail': value.email,
                 'Member since': exact(value.created_at),
-                'Last seen': ago(value.last_seen_at),
+                'Key last used': visit.asOf === null ? ago(value.last_seen_at) : null,
                 Id: shortId(value.user_id),
               }),
             ),

@@ -68,7 +68,7 @@ const memberTable = (members: readonly Member[], visit: Visit, { owners, activit
           ? []
           : ([
               { title: 'Agents', look: 'number', cell: (member) => agentsOf(member, activity) },
-              { title: 'Last seen', look: 'number', cell: ({ user_id }) => ago(activity.get(user_id)?.last_seen_at ?? null) },
+              { title: 'Key last used', look: 'number', cell: ({ user_id }) => ago(activity.get(user_id)?.last_seen_at ?? null) },
             ] as const satisfies readonly DataColumn<Member>[])),
         { title: 'Since', look: 'number', cell: ({ created_at }) => ago(created_at) },
       ],
