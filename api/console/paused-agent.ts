@@ -1,9 +1,11 @@
 import type { Rows } from '../areas.ts';
 import type { Answer, ReplyOf } from '../http/ask.ts';
+import { boundedMap } from '../http/scoped-cache.ts';
 import { actionButton } from './action.ts';
 import { agentParams } from './agent-frame.ts';
 import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
+import { nextCursor } from './parts/pager.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { zoned } from './parts/time.ts';
 import { type MayOnAgent, mayCall, mayReadDeliveries } from './permission.ts';
@@ -13,62 +15,100 @@ const { a, div, p } = tags;
 
 type Agent = Answer<ReplyOf<Rows['getAgent']>>;
 
+/** Since when an agent is paused; null if its history does not say. */
+type Since = { readonly since: string | null };
+
 type Calls = {
-  readonly history: Promise<Answer<ReplyOf<Rows['readAgentHistory']>> | null>;
+  readonly paused: Promise<Answer<Since> | null>;
   readonly blocked: Promise<Answer<ReplyOf<Rows['summarizeDeliveries']>> | null>;
 };
 type Answers = { readonly [Name in keyof Calls]: Awaited<Calls[Name]> };
 
-/** Since when an agent is paused (null if its history does not say), and how many deliveries were blocked for this reason. */
-type Paused = { readonly since: string | null; readonly blocked: number };
-
 /** Why deliveries to a paused agent are blocked. */
 const REASON = 'agent_inactive';
 
-const filtersOf = (since: string | null): Readonly<Record<string, string>> => ({
-  ...{ outcome: 'blocked', reason: REASON },
-  ...(since && { from: since }),
-});
+/** The history is searched for the pause in pages of this size, at most this many. */
+const PAGE = 200;
+const MAX_PAGES = 20;
 
-const sinceIn = (history: Answers['history']): string | null => {
-  const entries = history?.ok ? history.value : [];
-  return entries.find(({ changes }) => changes.some(({ pointer, to }) => pointer === '/is_active' && to === false))?.at ?? null;
+/**
+ * Since when agents are paused, by the id and the revision of the agent: an open page asks every two seconds. Visitors
+ * who may read an agent may also read its history.
+ */
+const pauses = boundedMap<string | null>(1_000);
+
+const filtersOf = (since: string): Readonly<Record<string, string>> => ({ outcome: 'blocked', reason: REASON, from: since });
+
+type History = ReplyOf<Rows['readAgentHistory']>;
+
+const pauseIn = (entries: History): string | undefined =>
+  entries.find(({ changes }) => changes.some(({ pointer, to }) => pointer === '/is_active' && to === false))?.at;
+
+/** Returns when the agent was paused last; null if its history cannot be read or is too long. */
+const readSince = async (visit: Visit, revision: string | null): Promise<string | null> => {
+  const { ask, rows } = visit;
+  const path = agentParams(visit);
+  const key = revision && `${path.tenant_id} ${path.agent_id} ${revision}`;
+  const known = key === null ? undefined : pauses.get(key);
+  if (known !== undefined) return known;
+  let since: string | null = null;
+  let cursor: string | null = null;
+  for (let count = 0; count < MAX_PAGES && since === null && (count === 0 || cursor !== null); count++) {
+    const found: Answer<History> = await ask(rows.readAgentHistory, { ...path, limit: PAGE, ...(cursor === null ? {} : { cursor }) });
+    if (!found.ok) return null;
+    since = pauseIn(found.value) ?? null;
+    cursor = nextCursor(found);
+  }
+  if (key !== null) pauses.set(key, since);
+  return since;
 };
 
-/** Reads how many deliveries were blocked since an agent was paused; nothing if it is not paused, and on pages of the past. */
+/**
+ * Reads since when an agent is paused, and how many deliveries were blocked since; nothing if it is not paused, and on
+ * pages of the past.
+ */
 export const askPaused = (visit: Visit, reading: Promise<Agent>): Calls => {
   const { ask, rows, asOf } = visit;
   const path = agentParams(visit);
-  const history = reading.then((agent) => (asOf === null && agent.ok && !agent.value.is_active ? ask(rows.readAgentHistory, path) : null));
-  const blocked = history.then((found) =>
-    found === null ? null : ask(rows.summarizeDeliveries, { ...path, ...(filtersOf(sinceIn(found)) as object) }),
+  const paused = reading.then(async (agent): Promise<Answer<Since> | null> => {
+    if (asOf !== null || !agent.ok || agent.value.is_active) return null;
+    return { ...agent, value: { since: await readSince(visit, agent.headers.get('etag')) } };
+  });
+  const blocked = paused.then((found) =>
+    found?.ok && found.value.since !== null
+      ? ask(rows.summarizeDeliveries, { ...path, ...(filtersOf(found.value.since) as object) })
+      : null,
   );
-  return { history, blocked };
+  return { paused, blocked };
 };
 
 /** Renders the button that activates the agent, and then shows the form that releases what was blocked meanwhile. */
-const releaseButton = (visit: Visit, { since, blocked }: Paused, onAgent: MayOnAgent): Child => {
+const releaseButton = (visit: Visit, { since, blocked }: { since: string; blocked: number }, onAgent: MayOnAgent): Child => {
   const { rows } = visit;
   const path = agentParams(visit);
   if (!mayCall(visit, rows.replayTenantDeliveries) || !onAgent('agent:assign')) return null;
-  const filters = new URLSearchParams({ ...path, ...filtersOf(since), to: new Date().toISOString(), return_to: visit.path });
+  // Without `to`: what is blocked after this page was rendered is released, too.
+  const filters = new URLSearchParams({ ...path, ...filtersOf(since), return_to: visit.path });
   return actionButton(visit, rows.updateAgent, path, `Activate and release ${blocked} …`, {
     ...{ onAgent, icon: 'play', body: { is_active: 'true' } },
     next: `/console/run/replayTenantDeliveries?${filters}`,
   });
 };
 
-/** Says how many deliveries were blocked while the agent was paused, and offers to release them; null if it is not paused. */
-export const pausedNote = (visit: Visit, answers: Answers, onAgent: MayOnAgent): Child => {
-  if (answers.history === null || !answers.blocked?.ok) return null;
-  const since = sinceIn(answers.history);
-  const { blocked } = answers.blocked.value.outcomes;
-  const { tenant_id, agent_id } = agentParams(visit);
-  const period: Readonly<Record<string, string>> = since === null ? { period: 'all' } : { from: since };
-  const query = new URLSearchParams({ state: 'blocked', reason: REASON, agent_id, ...period });
-  const all = `${tenantPath(tenant_id, '/deliveries')}?${query}`;
+/**
+ * Says how many deliveries were blocked while the agent was paused, and offers to release them; null if it is not
+ * paused. Says only that it is paused if the time is unknown, because the count would include earlier pauses.
+ */
+export const pausedNote = (visit: Visit, { paused, blocked: summary }: Answers, onAgent: MayOnAgent): Child => {
+  if (!paused?.ok) return null;
+  const { since } = paused.value;
   const when = since === null ? 'The agent is paused' : ['The agent is paused since ', zoned(since, 'minute')];
-  if (!mayReadDeliveries(visit, onAgent)) return div({ class: 'note', 'data-paused': '' } as never, icon('pause'), p(null, when, '.'));
+  if (since === null || !summary?.ok || !mayReadDeliveries(visit, onAgent))
+    return div({ class: 'note', 'data-paused': '' } as never, icon('pause'), p(null, when, '.'));
+  const { blocked } = summary.value.outcomes;
+  const { tenant_id, agent_id } = agentParams(visit);
+  const query = new URLSearchParams({ state: 'blocked', reason: REASON, agent_id, from: since });
+  const all = `${tenantPath(tenant_id, '/deliveries')}?${query}`;
   if (blocked === 0)
     return div({ class: 'note', 'data-paused': '0' } as never, icon('pause'), p(null, when, ': no delivery was blocked meanwhile.'));
   return div(

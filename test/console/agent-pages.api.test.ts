@@ -70,6 +70,9 @@ test('a paused agent counts the deliveries that were blocked since, and activati
   const { text } = await p.open(page);
   const list = /href="([^"]+)"[^>]*>3 deliveries</.exec(text)![1]!.replaceAll('&amp;', '&');
   assert.is((await p.open(list)).text.match(/data-kind="delivery"/g)?.length, 3);
+  // The pause is found before more changes than one page of the history has; the earlier pause does not count.
+  for (let n = 0; n < 205; n++) await p.send('PATCH', `${p.tenant}/agents/${paused}`, { body: { description: `Change ${n}` } });
+  assert.is(await noted(), '3');
   // Auditors may not read deliveries, so a count of those that they see would be wrong.
   assert.match((await p.open(page, auditor)).text, /data-paused(?:>|="")/);
   assert.not.match((await p.open(page, auditor)).text, /Activate and release/);
@@ -80,9 +83,20 @@ test('a paused agent counts the deliveries that were blocked since, and activati
   const fields = Object.fromEntries(
     [...form.matchAll(/name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!.replaceAll('&amp;', '&')]),
   );
+  // A delivery that is blocked after the page was rendered is released, too.
+  await deliver(p, hook, 'push', { number: 4 });
   const answer = await p.submit('/console/run/updateAgent', fields);
   assert.is(answer.status, 303, answer.text);
+  await p.waitForProjections();
   const release = await p.open(answer.headers.get('location')!);
+  const {
+    return_to: _,
+    after: __,
+    tenant_id: ___,
+    ...filter
+  } = Object.fromEntries(new URL(answer.headers.get('location')!, 'http://localhost').searchParams);
+  const counted = await p.send('POST', `${p.tenant}/deliveries/replay`, { body: { ...filter, dry_run: true } });
+  assert.is((counted.body as { total: number }).total, 4, counted.text);
   assert.match(release.text, /Agent <\/span>Paused[\s\S]+Reason <\/span>The agent was paused[\s\S]+Outcome <\/span>Blocked/);
   assert.is(await noted(), undefined);
 });

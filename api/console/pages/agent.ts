@@ -132,7 +132,7 @@ export const agentPage = page({
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
   trail: agentTrail(null),
-  view: ({ agent, may, history, blocked, tenant, models, catalogue, approvals, held, deliveries, ...now }, visit) =>
+  view: ({ agent, may, paused, blocked, tenant, models, catalogue, approvals, held, deliveries, ...now }, visit) =>
     agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
       const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
       const links = externalLinks(linksOf(tenant), { id: value.id, tenant_id: visit.params.tenant_id! });
@@ -149,7 +149,7 @@ export const agentPage = page({
           { class: 'detail' },
           div(
             { class: 'detail-main' },
-            pausedNote(visit, { history, blocked }, onAgent),
+            pausedNote(visit, { paused, blocked }, onAgent),
             nowCard(visit, now, onAgent),
             openApprovals(visit, approvals),
             heldCard(visit, held),
