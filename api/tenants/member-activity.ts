@@ -25,15 +25,17 @@ const MemberActivity = z
   })
   .meta({ id: 'MemberActivity' });
 
+/** A schema for a query parameter with ids of members. */
+export const MemberIds = z
+  .string()
+  .regex(
+    new RegExp(`^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,${MAX_IDS - 1}}$`),
+    `must be a list of at most ${MAX_IDS} ids of members, separated by commas`,
+  )
+  .optional();
+
 const query = z.strictObject({
-  user_id: z
-    .string()
-    .regex(
-      new RegExp(`^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,${MAX_IDS - 1}}$`),
-      `must be a list of at most ${MAX_IDS} ids of members, separated by commas`,
-    )
-    .optional()
-    .meta({ description: `Only these members, separated by commas; by default, ${MAX_IDS} of them` }),
+  user_id: MemberIds.meta({ description: `Only these members, separated by commas; by default, ${MAX_IDS} of them` }),
 });
 
 const readActivity = async (ctx: Ctx, asked: readonly string[] | undefined): Promise<z.output<typeof MemberActivity>[]> => {

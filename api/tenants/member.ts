@@ -19,6 +19,7 @@ import { inBatches } from '../http/in-batches.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf, listQuery, type PageWindow, paginate } from '../http/paging.ts';
+import { MemberIds } from './member-activity.ts';
 
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
@@ -41,16 +42,21 @@ export const MemberRead = z
 /** How many streams of users a search reads at the same time. */
 const READ_AT_ONCE = 50;
 
-type MemberWindow = PageWindow & { readonly q?: string | undefined; readonly role?: TenantRole | undefined };
+type MemberWindow = PageWindow & {
+  readonly q?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly role?: TenantRole | undefined;
+};
 
 /** Whether the name or the e-mail address of a member contains the text. `text` is in lower case. */
 const isNamed = ({ name, email }: MemberView, text: string): boolean => `${name ?? ''}\n${email}`.toLowerCase().includes(text);
 
-const listMembers = async (ctx: Ctx, { q = '', role, ...window }: MemberWindow) => {
+const listMembers = async (ctx: Ctx, { q = '', user_id, role, ...window }: MemberWindow) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const viewOf = (id: string) => memberView(ctx, tenant.state, id);
   const all = Object.entries(tenant.state.members).map(([id, member]) => ({ id, ...member }));
-  const ofRole = all.filter((member) => role === undefined || member.role === role);
+  const ids = user_id && new Set(user_id.split(','));
+  const ofRole = all.filter((member) => (role === undefined || member.role === role) && (!ids || ids.has(member.id)));
   const text = q.trim().toLowerCase();
   // A read of the past takes each stream from the log, so that a search would read a stream for each member.
   if (text !== '' && ctx.asOf) throw invalid('/query/as_of', 'cannot be combined with q: search the members of today', 'not_with_filters');
@@ -86,6 +92,7 @@ export const memberOperations = {
         .max(255)
         .optional()
         .meta({ description: 'Only members whose name or e-mail address contains this text; not with `as_of`' }),
+      user_id: MemberIds.meta({ description: 'Only these members, separated by commas' }),
       role: z.enum(TENANT_ROLES).optional().meta({ description: 'Only members with this role in the tenant' }),
     }),
     reply: z.array(MemberRead),

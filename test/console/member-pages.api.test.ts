@@ -104,6 +104,44 @@ test('a key of an OWNER is renamed by an OWNER only, and a revoked key by nobody
   assert.is((await rename(radia.key_id)).status, 404);
 });
 
+test('the list of keys names the owner of each, and offers Rename and Revoke only to people who may do it', async () => {
+  const ada = await addMember(p, 'ADMIN', p.tenant_id, 'ada@example.com');
+  const left = await addMember(p, 'MEMBER', p.tenant_id, 'left@example.com');
+  const owner = p.eventsOf('MemberAdded')[0]!.data as { user_id: string };
+  const { id } = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Of the owner' } })).body as { id: string };
+  assert.is((await p.send('DELETE', `${p.tenant}/members/${left.user_id}`)).status, 204);
+  await p.waitForProjections();
+  const asAdmin = await p.signIn(ada.key);
+  const asOwner = await p.signIn();
+  const keys = `${p.base}/api-keys`;
+  const ownKeys = `${membersPath}/${owner.user_id}?tab=keys`;
+  for (const [cookie, path, key, isOffered] of [
+    [asAdmin, keys, id, false],
+    [asAdmin, ownKeys, id, false],
+    [asAdmin, keys, alan.key_id, true],
+    [asAdmin, keys, left.key_id, true],
+    [asOwner, keys, id, true],
+    [asOwner, ownKeys, id, true],
+  ] as const) {
+    const row = rowOf((await p.open(path, cookie)).text, key);
+    assert.equal([/run\/renameApiKey/.test(row), /run\/revokeApiKey/.test(row)], [isOffered, isOffered], `${path} ${key}`);
+  }
+  const { text } = await p.open(keys, asOwner);
+  assert.match(rowOf(text, alan.key_id), /data-label="Owner">alan@example\.com</);
+  assert.match(rowOf(text, left.key_id), /data-label="Owner">no longer a member</);
+});
+
+test('members are listed by their ids, together with the other filters', async () => {
+  const listed = async (query: string) =>
+    ((await p.send('GET', `${p.tenant}/members?${query}`)).body as { user_id: string }[]).map(({ user_id }) => user_id).toSorted();
+  const both = [alan.user_id, radia.user_id];
+  assert.equal(await listed(`user_id=${both}`), both.toSorted());
+  assert.equal(await listed(`user_id=${both}&role=AUDITOR`), [radia.user_id]);
+  assert.equal(await listed(`user_id=${both}&q=alan`), [alan.user_id]);
+  assert.equal(await listed(`user_id=c${'0'.repeat(24)}`), []);
+  assert.is((await p.send('GET', `${p.tenant}/members?user_id=alan`)).status, 422);
+});
+
 afterLastTest(() => p.close());
 
 test.run();

@@ -26,17 +26,21 @@ const placesOf = (entries: Uses): ReadonlyMap<string, string> =>
 
 type Key = ReplyOf<Rows['listApiKeys']>[number];
 
-/** Returns the function that renders the actions on a key of the tenant. */
+/** Returns the function that renders the actions on a key of the tenant. Only an OWNER may change the keys of an OWNER. */
 export const keyMenu =
-  (visit: Visit) =>
-  ({ id, name }: Key): readonly Child[] => {
+  (visit: Visit, isOfOwner: (key: Key) => boolean) =>
+  (key: Key): readonly Child[] => {
+    const { id, name } = key;
     const path = { tenant_id: visit.params.tenant_id!, id };
+    if (isOfOwner(key) && visit.tenant?.role !== 'OWNER') return [historyLink(visit, id)];
     return [
       formLink(visit, visit.rows.renameApiKey, { ...path, name }, 'Rename', { returnTo: visit.url }),
       historyLink(visit, id),
       formLink(visit, visit.rows.revokeApiKey, path, 'Revoke', { look: 'danger', returnTo: visit.url }),
     ];
   };
+
+const ownerIds = (keys: readonly Key[]): string => [...new Set(keys.map(({ owner_id }) => owner_id))].join(',');
 
 /** The page with the API keys of a tenant. */
 export const apiKeysPage = page({
@@ -47,9 +51,12 @@ export const apiKeysPage = page({
   asks: ({ ask, rows, params, query, may }) => {
     const cursor = query.get('cursor');
     const tenant_id = params.tenant_id!;
+    const keys = ask(rows.listApiKeys, { tenant_id, ...(cursor ? { cursor } : {}) });
     return {
-      keys: ask(rows.listApiKeys, { tenant_id, ...(cursor ? { cursor } : {}) }),
-      members: ask(rows.listMembers, { tenant_id, limit: 200 }),
+      keys,
+      members: keys.then((found) =>
+        found.ok && found.value.length > 0 ? ask(rows.listMembers, { tenant_id, user_id: ownerIds(found.value), limit: 200 }) : null,
+      ),
       ...(may('tenant:audit:read') ? { uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }) } : {}),
     };
   },
@@ -57,7 +64,11 @@ export const apiKeysPage = page({
   view: ({ keys, members, uses }, visit) => {
     const { rows, params } = visit;
     const places = placesOf(uses);
-    const owners = new Map(members.ok ? members.value.map((one) => [one.user_id, memberName(one)]) : []);
+    const owners = members?.ok ? new Map(members.value.map((one) => [one.user_id, one])) : null;
+    const nameOf = (id: string): string | undefined => {
+      const owner = owners?.get(id);
+      return owner ? memberName(owner) : owners ? 'no longer a member' : undefined;
+    };
     const path = { tenant_id: params.tenant_id! };
     const create = formLink(visit, rows.createApiKey, path, 'New API key', { icon: 'plus', look: 'primary', returnTo: visit.path });
     return [
@@ -67,8 +78,8 @@ export const apiKeysPage = page({
           ? emptyState({ icon: 'key-round', title: 'No API keys', why: 'Programs and scripts sign in with a key.' }, create)
           : keyTable(found, {
               title: 'API keys',
-              use: ({ id, owner_id }) => ({ owner: owners.get(owner_id), from: places.get(id) }),
-              menu: keyMenu(visit),
+              use: ({ id, owner_id }) => ({ owner: nameOf(owner_id), from: places.get(id) }),
+              menu: keyMenu(visit, ({ owner_id }) => owners?.get(owner_id)?.role === 'OWNER'),
             }),
       ),
       pager(keys, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),

@@ -83,10 +83,12 @@ const historyCard = (visit: Visit, entries: Entries, pathTo: PathTo): Child =>
     div({ class: 'actions below' }, auditLink(visit, 'about', 'All of it'), auditLink(visit, 'user_id', 'What they did')),
   );
 
-const keysOf = (visit: Visit, keys: ReplyOf<Rows['listApiKeys']>): Child =>
+type Role = ReplyOf<Rows['readMember']>['role'];
+
+const keysOf = (visit: Visit, role: Role, keys: ReplyOf<Rows['listApiKeys']>): Child =>
   keys.length === 0
     ? emptyState({ icon: 'key-round', title: 'No API keys', why: 'No key acts for this person in this tenant.' })
-    : keyTable(keys, { title: 'API keys', menu: keyMenu(visit) });
+    : keyTable(keys, { title: 'API keys', menu: keyMenu(visit, () => role === 'OWNER') });
 
 const sessionsOf = (visit: Visit, found: ReplyOf<Rows['listReadableSessions']>): Child =>
   found.length === 0
@@ -160,7 +162,7 @@ export const memberPage = page({
           div(
             { class: 'detail-main' },
             tabOf(visit) === 'access' ? accessCard(visit, value) : null,
-            keys && panel(keys, (found) => keysOf(visit, found)),
+            keys && panel(keys, (found) => keysOf(visit, value.role, found)),
             sessions && panel(sessions, (found) => sessionsOf(visit, found)),
             history && panel(history, (entries) => historyCard(visit, entries, pathTo)),
             listed && pager(listed, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
