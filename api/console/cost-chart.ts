@@ -47,20 +47,32 @@ const seriesOf = ({ series, groups }: Breakdown, days: readonly string[]) =>
         costs: costsOn(days, costs),
       }));
 
-const changeText = (cost: number, before: number): string => {
-  if (before === 0) return 'The period before has cost nothing.';
+/**
+ * Compares the costs with those of the corresponding days of the period before. `isRunning` says that further days of
+ * the period follow.
+ */
+const changeText = (cost: number, before: number, isRunning: boolean): string => {
+  if (before === 0) return isRunning ? 'The same days of the period before have cost nothing.' : 'The period before has cost nothing.';
   const percent = Math.round((Math.abs(cost - before) / before) * 100);
   const more = percent === 0 ? 'as much as' : `${percent} % ${cost > before ? 'more' : 'less'} than`;
-  return `That is ${more} in the period before, with ${usd(before)}.`;
+  return `That is ${more} in ${isRunning ? 'the same days of ' : ''}the period before, with ${usd(before)}.`;
 };
 
-const summary = ({ total_cost_usd, total_repriced_usd, previous, forecast_usd, period }: Breakdown): Child =>
+type Compared = { readonly before: readonly number[] | null; readonly isRunning: boolean };
+
+const summary = ({ total_cost_usd, total_repriced_usd, forecast_usd, period }: Breakdown, { before, isRunning }: Compared): Child =>
   p(
     null,
     strong(null, usd(total_cost_usd)),
     ' were billed',
     total_repriced_usd === total_cost_usd ? '. ' : `, ${usd(total_repriced_usd)} at today's prices. `,
-    previous === null ? null : `${changeText(total_cost_usd, previous.total_cost_usd)} `,
+    before === null
+      ? null
+      : `${changeText(
+          total_cost_usd,
+          before.reduce((sum, one) => sum + one, 0),
+          isRunning,
+        )} `,
     forecast_usd === null
       ? null
       : [
@@ -84,7 +96,7 @@ export const costChart = (breakdown: Breakdown): Child => {
   const before = previous && costsOn(daysOf(previous.period, Date.now()), previous.days).slice(0, days.length);
   return div(
     { class: 'card stack' },
-    summary(breakdown),
+    summary(breakdown, { before, isRunning: Date.now() < Date.parse(period.end) }),
     barChart({
       id: 'costs',
       title: 'Billed by day',

@@ -64,7 +64,7 @@ test('the chart has the five agents that cost the most, all others, the period b
     ['Day', 'Ada', 'Bob', 'Cid', 'Dora', 'Eve', 'other agents', 'the period before'],
   );
   assert.match(text, /<polyline points="[^"]+" class="chart-line"/);
-  assert.match(text, /The period before has cost nothing/);
+  assert.match(text, /The same days of the period before have cost nothing/);
   assert.not.match(text, /data-forecast/, 'no whole day of use yet');
   p.clock.now = () => now + 2 * 86_400_000;
   const session = await p.signIn();
