@@ -97,17 +97,19 @@ const streamOf = (
  * with values that no event changes is also requested every two seconds. A page of the past, and one that does not
  * change, are requested again only while they show a temporary problem. Null for a page that is not updated.
  */
-export const liveOf = (page: Page, visit: Visit, answers: readonly (Answer<unknown> | null)[]): Live | null => {
+export const liveOf = (page: Page, visit: Visit, answers: Readonly<Record<string, Answer<unknown> | null>>): Live | null => {
+  const polls = typeof page.polls === 'function' ? page.polls(answers) : page.polls;
+  const all = Object.values(answers);
   const { tenant_id } = visit.params;
-  const isUpdated = visit.asOf === null && (page.polls || (page.categories !== undefined && tenant_id !== undefined));
+  const isUpdated = visit.asOf === null && (polls || (page.categories !== undefined && tenant_id !== undefined));
   // Each read by a super-admin who is not a member of the tenant is recorded. So such a page must not update itself.
   if (tenant_id !== undefined && !visit.tenant)
     return isUpdated
       ? { attributes: {}, state: span({ class: 'quiet live-off' }, 'Not live: each read is recorded'), notices: null }
       : null;
-  if (!isUpdated) return answers.some((answer) => answer && !answer.ok && isTemporary(answer.problem)) ? retryOf(visit, false) : null;
+  if (!isUpdated) return all.some((answer) => answer && !answer.ok && isTemporary(answer.problem)) ? retryOf(visit, false) : null;
   const refresh = withQuery(visit, {});
-  const poll = page.polls && { 'data-poll': String(POLL_MS) };
-  const stream = page.categories && tenant_id !== undefined && streamOf(page, visit.params, answers);
+  const poll = polls && { 'data-poll': String(POLL_MS) };
+  const stream = page.categories && tenant_id !== undefined && streamOf(page, visit.params, all);
   return { attributes: { 'data-refresh': refresh, ...poll, ...stream }, state: stateButton(), notices: notices(refresh) };
 };

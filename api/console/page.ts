@@ -20,9 +20,9 @@ type PageOf<T extends Answers> = {
   readonly categories?: readonly string[] | '*';
   /**
    * Set if the page shows values that no event changes, such as whether a runner is connected. The page is then
-   * requested every two seconds, also if it has `categories`.
+   * requested every two seconds, also if it has `categories`. A function says whether it shows such values now.
    */
-  readonly polls?: true;
+  readonly polls?: true | ((answers: T) => boolean);
   /**
    * Set if the page cannot show a past time: what has no past, such as `Deliveries`. At a past time, the page then says so
    * and makes no API calls.

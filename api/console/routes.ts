@@ -135,7 +135,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const title = page.title(answers, visit);
   const trail = page.trail?.(visit, answers) ?? [];
   const content: readonly Child[] = page.view(answers, visit);
-  const live = liveOf(page, visit, Object.values(answers));
+  const live = liveOf(page, visit, answers);
   const html = await inTime(deps, visit, { title, nav: page.nav, trail, content, live, main }, pastPositionOf(Object.values(answers)));
   const isBadTime = visit.asOf === null && visit.query.has('as_of');
   return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);

@@ -85,12 +85,20 @@ test('the page of a session says why the agent does not answer now, and what to 
     await p.waitForProjections();
     return [...(await p.open(`${p.base}/sessions/${id}`)).text.matchAll(/data-waits-for="(\w+)"/g)].map(([, why]) => why!);
   };
+  const live = async () => {
+    const { text } = await p.open(`${p.base}/sessions/${id}`);
+    return [/ data-categories="([^"]*)"/.exec(text)![1]!.split(' '), / data-poll="/.test(text)] as const;
+  };
   assert.equal(await reasons(), ['runner']);
+  const [categories, isPolled] = await live();
+  for (const one of ['agent', 'budget', 'session']) assert.ok(categories.includes(one), `the page follows changes of ${one}`);
+  assert.ok(isPolled, 'no event says that a runner connects');
   await call('PATCH', `/agents/${agent}`, { is_active: false });
   assert.equal(await reasons(), ['activation', 'runner']);
   await call('PATCH', `/agents/${agent}`, { is_active: true });
   await call('POST', `/sessions/${id}/cancel`, {});
   assert.equal(await reasons(), []);
+  assert.not((await live())[1], 'a session that has ended is not polled');
 });
 
 afterLastTest(async () => {

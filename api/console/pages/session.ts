@@ -149,7 +149,9 @@ export const sessionPage = page({
   path: '/console/t/:tenant_id/sessions/:session_id',
   permit: 'tenant:read',
   nav: 'Sessions',
-  categories: ['session', 'acknowledgement', 'draft'],
+  categories: ['session', 'acknowledgement', 'draft', 'agent', 'budget'],
+  // Above the field for a message, the page says whether a runner is connected.
+  polls: ({ presence }) => presence !== null,
   asks: (visit: Visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
