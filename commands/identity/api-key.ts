@@ -104,32 +104,29 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
 };
 
 /**
- * Renames an API key of the tenant.
+ * Changes an API key of the tenant. `decide` gets the function that says which keys belong to the tenant.
  * @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none
  */
-export const renameTenantKey = async (ctx: Ctx, { id, name }: Input<typeof ApiKeyUpdate, 'tenant_id' | 'id'>) => {
+const changeTenantKey = async (
+  ctx: Ctx,
+  id: string,
+  decide: (isInScope: (key: ApiKey.ApiKey) => boolean) => (key: ApiKey.ApiKey) => ApiKey.ApiKeyEvent[],
+) => {
   const { state: tenant } = await ctx.load(Tenant, ctx.tenant);
-  const rename = ApiKey.rename(name, (key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);
+  const change = decide((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);
   return ctx.transact(ApiKey, id, (key) => {
-    const events = rename(key);
+    const events = change(key);
     assertMayChangeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);
     return events;
   });
 };
 
-/**
- * Revokes an API key of the tenant.
- * @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none
- */
-export const revokeTenantKey = async (ctx: Ctx, { id }: { id: string }) => {
-  const { state: tenant } = await ctx.load(Tenant, ctx.tenant);
-  const revoke = ApiKey.revoke((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);
-  return ctx.transact(ApiKey, id, (key) => {
-    const events = revoke(key);
-    assertMayChangeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);
-    return events;
-  });
-};
+/** Renames an API key of the tenant. @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
+export const renameTenantKey = (ctx: Ctx, { id, name }: Input<typeof ApiKeyUpdate, 'tenant_id' | 'id'>) =>
+  changeTenantKey(ctx, id, (isInScope) => ApiKey.rename(name, isInScope));
+
+/** Revokes an API key of the tenant. @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
+export const revokeTenantKey = (ctx: Ctx, { id }: { id: string }) => changeTenantKey(ctx, id, ApiKey.revoke);
 
 export const revokePlatformKey = (ctx: Pick<Ctx, 'transact'>, { id }: { id: string }) =>
   ctx.transact(

@@ -20,7 +20,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     '',
   ),
   mutant(
-    'keys: a foreign tenant key can be revoked',
+    'keys: a foreign tenant key can be renamed and revoked',
     'commands/identity/api-key.ts',
     "key.kind === 'tenant' && key.tenant_id === ctx.tenant",
     "key.kind === 'tenant'",
@@ -192,7 +192,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   ),
   mutantSeenBy(
     'identity/api-key.api.test.ts',
-    'keys: an ADMIN can revoke those of an OWNER',
+    'keys: an ADMIN can rename and revoke those of an OWNER',
     'commands/identity/api-key.ts',
     'assertMayChangeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);',
     '',
