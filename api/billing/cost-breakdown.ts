@@ -58,13 +58,10 @@ export const CostBreakdown = z
     groups: z.array(CostGroup).meta({ description: 'The groups with use: days in their order, others the most expensive first' }),
     total_cost_usd: usd('The cost of all groups in US dollars', 2.88),
     total_repriced_usd: usd('The repriced cost of all groups in US dollars', 2.88),
-    series: z
-      .array(CostSeries)
-      .nullable()
-      .meta({
-        description:
-          'The days of the five agents that cost the most, and of all others; null without `series_by`, or if the period does not consist of whole days',
-      }),
+    series: z.array(CostSeries).nullable().meta({
+      description:
+        'The days of the five agents that cost the most, and of all others; null without `series_by`, or if the period does not consist of whole days',
+    }),
     previous: PreviousCosts.nullable().meta({
       description: 'The period of the same length before; null without `series_by`, or if the period does not consist of whole days',
     }),

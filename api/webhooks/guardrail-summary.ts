@@ -16,23 +16,19 @@ const count = (what: string) => z.int().meta({ description: `How many deliveries
 export const GuardrailSummary = z
   .object({
     from: Timestamp.meta({ description: 'The start of the period, which ends now. It is at the start of a minute' }),
-    deliveries: z
-      .int()
-      .meta({
-        description: `How many verified deliveries of the period were counted: at most the newest ${MAX_COUNTED}`,
-        examples: [1917],
-      }),
+    deliveries: z.int().meta({
+      description: `How many verified deliveries of the period were counted: at most the newest ${MAX_COUNTED}`,
+      examples: [1917],
+    }),
     exact: z.boolean().meta({ description: 'Whether these are all of the period. Otherwise, each count is the least that is possible' }),
     rules: z
       .array(
         z.object({
-          rule: z
-            .string()
-            .meta({
-              description:
-                'The name of the rule or of the built-in check. Rules of the tenant and of integrations with the same name are added up',
-              examples: ['no-bots'],
-            }),
+          rule: z.string().meta({
+            description:
+              'The name of the rule or of the built-in check. Rules of the tenant and of integrations with the same name are added up',
+            examples: ['no-bots'],
+          }),
           blocked: count('has blocked'),
           redacted: count('has redacted'),
           labelled: count('has labelled'),
