@@ -6,7 +6,7 @@ import { FORECAST_DAYS, forecastOf } from '../../domain/billing/forecast.ts';
 const TODAY = '2026-03-14';
 const day = (ago: number): string => addDays(TODAY, -ago);
 
-test('a forecast divides the costs of the last seven days by seven, or by the days since the first use of a newer tenant', () => {
+test('a forecast divides the costs of seven days by seven, or by the days since the first use of a newer tenant', () => {
   const cases: readonly [string, { first: number | null; costs: Record<number, number> }, number | null][] = [
     ['weekly costs, yesterday', { first: 60, costs: { 1: 70, 8: 70 } }, 100 + 10 * 10],
     ['weekly costs, seven days ago', { first: 60, costs: { 7: 70 } }, 100 + 10 * 10],
