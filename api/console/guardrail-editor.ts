@@ -54,7 +54,11 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 /** Returns the fields of a rule, and its options beside them. */
 const flatOf = ({ options, ...others }: Rule): Rule => ({ ...others, ...(options as Rule | undefined) });
 
-const valueText = (value: unknown): string => (value === undefined || value === null ? 'none' : String(value));
+const valueText = (value: unknown): string => {
+  if (value === undefined || value === null) return 'none';
+  if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};
 
 /** Lists the fields in which two versions of a rule differ, with their full values. */
 const fieldChanges = (earlier: Rule, rule: Rule): string => {
