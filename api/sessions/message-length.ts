@@ -6,5 +6,8 @@ export const lengthError = (text: string): { readonly code: string; readonly mes
   if (text === '') return { code: 'too_short', message: 'is missing' };
   const size = Buffer.byteLength(JSON.stringify(text));
   if (size <= MAX_SENT_BYTES) return null;
-  return { code: 'too_long', message: `has ${counted(size, 'byte')} as JSON, and at most ${MAX_SENT_BYTES} are sent: add the text as a file` };
+  return {
+    code: 'too_long',
+    message: `has ${counted(size, 'byte')} as JSON, and at most ${MAX_SENT_BYTES} are sent: add the text as a file`,
+  };
 };
