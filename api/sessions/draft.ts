@@ -27,7 +27,7 @@ export const draftOperations = (drafts: Drafts) => ({
     method: 'put',
     path: DRAFT,
     summary: 'Show what the agent is writing',
-    details: `The text is shown in the session until the next message of the role \`assistant\` replaces it, the session ends, or an empty text removes it; at most for ${DRAFT_SECONDS} seconds. It is redacted with the patterns of the tenant, never recorded, and can get lost. If the tenant has redaction patterns, its last line is left out (of a text of one line, its last word), because a match can still be incomplete. Without the message broker, the answer is 503.`,
+    details: `The text is shown in the session until the next message of the role \`assistant\` replaces it, a person stops the agent, the session ends, or an empty text removes it; at most for ${DRAFT_SECONDS} seconds. It is redacted with the patterns of the tenant, never recorded, and can get lost. If the tenant has redaction patterns, its last line is left out (of a text of one line, its last word), because a match can still be incomplete. Without the message broker, the answer is 503.`,
     permit: 'any',
     permissionNote: "Requires the runner key of the session's agent.",
     preauthorize: (ctx, { session_id }) => requireWriter(ctx, session_id!, 'runner'),

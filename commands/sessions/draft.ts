@@ -19,8 +19,16 @@ export const SessionDraft = z
   })
   .meta({ id: 'SessionDraft', examples: [{ content: 'The refund failed bec' }] });
 
-/** `after` is the last message of the agent when the draft was set: a later one replaces the draft. */
-export type Draft = { readonly content: string; readonly after: string | null; readonly updated_at: string };
+/**
+ * `after` is the last message of the agent when the draft was set, and `stopped_position` where a person had stopped the
+ * agent last: a later message replaces the draft, and a later stop removes it.
+ */
+export type Draft = {
+  readonly content: string;
+  readonly after: string | null;
+  readonly stopped_position: string | null;
+  readonly updated_at: string;
+};
 
 export type DraftRef = { readonly tenant: string; readonly session_id: string };
 
@@ -60,7 +68,10 @@ export const writeDraft = async (
   assertSendable('/content', content);
   const { state, position } = await loadSession(ctx, session_id);
   Session.assertOpen(state, ctx.at());
-  const draft = content === '' ? null : { content: await redactDraft(ctx, content), after: state.last_answer_id, updated_at: ctx.at() };
+  const { last_answer_id: after, stopped_position, is_interrupted } = state;
+  // The runner does not know of the stop yet.
+  const isDropped = content === '' || is_interrupted;
+  const draft = isDropped ? null : { content: await redactDraft(ctx, content), after, stopped_position, updated_at: ctx.at() };
   await drafts.put({ tenant: ctx.tenant, session_id }, draft);
   return { id: session_id, state: null, revision: -1, position };
 };
@@ -71,7 +82,8 @@ const expiryOf = (updated_at: string): string => new Date(Date.parse(updated_at)
 export const readDraft = async (ctx: Ctx, session_id: string, drafts: Pick<Drafts, 'get'>) => {
   const { state, position } = await loadSession(ctx, session_id);
   const draft = drafts.get({ tenant: ctx.tenant, session_id });
-  const isCurrent = draft?.after === state.last_answer_id && Session.endedAs(state, ctx.at()) === null;
+  const isKept = draft?.after === state.last_answer_id && draft.stopped_position === state.stopped_position;
+  const isCurrent = isKept && Session.endedAs(state, ctx.at()) === null;
   const { content, updated_at } = isCurrent ? draft : { content: '', updated_at: null };
   const read = { session_id, role: 'assistant' as const, content, updated_at, expires_at: updated_at && expiryOf(updated_at) };
   return { read, position };

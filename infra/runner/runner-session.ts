@@ -47,8 +47,9 @@ export type RunnerSession = {
   /** Appends a message, with the tokens and the cost of a language model if it used one. */
   readonly append: ((message: NewMessage) => Promise<Message>) & KeyedAppend<NewMessage>;
   /**
-   * Shows people what the agent is writing, until the next message of the role `assistant`, or for a minute: the whole
-   * text so far, or the end of a long one. It is sent in the background, at most three times a second, and is never recorded.
+   * Shows people what the agent is writing, until the next message of the role `assistant` or a stop, or for a minute: the
+   * whole text so far, or the end of a long one. It is sent in the background, at most three times a second, and is never
+   * recorded.
    */
   readonly draft: (text: string) => void;
   /** Appends a message of the agent. After it, the session waits for the next message. */

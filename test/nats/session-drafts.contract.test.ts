@@ -7,7 +7,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 type Limits = Parameters<typeof openSessionDrafts>[1];
 
-const draft = (content: string): Draft => ({ content, after: null, updated_at: '2026-01-01T00:00:00.000Z' });
+const draft = (content: string): Draft => ({ content, after: null, stopped_position: null, updated_at: '2026-01-01T00:00:00.000Z' });
 const ref = (session_id: string, tenant = 't') => ({ tenant, session_id });
 
 /** Opens the drafts of `count` processes. */

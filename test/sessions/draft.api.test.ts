@@ -43,7 +43,6 @@ const changes: Record<string, readonly [boolean, (session: string) => Promise<An
   'a cancellation by a person': [false, (session) => p.end(session, 'cancel', {}, p.key)],
   'a message of a tool': [true, (session) => p.append(session, { role: 'tool' })],
   'a message of a person': [true, (session) => p.append(session, { role: 'user' }, p.key)],
-  'an interruption': [true, (session) => p.send('POST', `${session}/interrupt`, { key: p.key })],
 };
 for (const [name, [isShown, change]] of Object.entries(changes))
   test(`${name} ${isShown ? 'leaves' : 'removes'} the draft of a session`, async () => {
@@ -55,6 +54,19 @@ for (const [name, [isShown, change]] of Object.entries(changes))
     if (isShown || (await draft(session, 'More')).status === 409) return;
     assert.is(await shown(session), 'More');
   });
+
+test('an interruption removes the draft, and those of a runner that does not know of it, until the person writes again', async () => {
+  const session = await p.startSession({}, p.key);
+  await draft(session, 'I am');
+  assert.is((await p.send('POST', `${session}/interrupt`, { key: p.key })).status, 200);
+  assert.is(await shown(session), '');
+  assert.is((await draft(session, 'I am still')).status, 204);
+  assert.is(await shown(session), '');
+  await p.append(session, { role: 'user' }, p.key);
+  assert.is(await shown(session), '');
+  await draft(session, 'More');
+  assert.is(await shown(session), 'More');
+});
 
 test('a draft that is too long, in a session that has ended, or of another caller is refused', async () => {
   const session = await p.startSession({}, p.key);
