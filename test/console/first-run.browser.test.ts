@@ -81,9 +81,7 @@ browserTest(
         );
         await other.page.context().close();
 
-        await page.keyboard.press('g');
-        await page.keyboard.press('f');
-        await page.waitForURL('**/start');
+        await follow(page, '#main a[href$="/start"]');
         await fill(page, 'createAgent', { '/name': 'Reviewer', '/slug': 'reviewer' });
         await fill(page, 'connectWebhookIntegration', {});
         await follow(page, '#main a.primary');
