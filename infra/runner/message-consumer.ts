@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Msg, type NatsConnection, nanos, type Subscription } from 'nats';
+import { createInbox, type Msg, type NatsConnection, nanos, type Subscription } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
-import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import { inboxOf } from '../../domain/runners/runner-credential.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 import { createOutageReport } from './outage-report.ts';
@@ -40,6 +40,24 @@ const untilUnanswered = async (answered: AbortSignal): Promise<void> => {
   for (const ms of [ANSWER_TIMEOUT_MS, LATE_ANSWER_MS]) await sleep(ms, undefined, { signal: answered }).catch(() => {});
 };
 
+type MessageRequest = { readonly subject: string; readonly request: string; readonly inbox: string };
+
+/**
+ * Requests a message; undefined if the connection is closed. `request` of the NATS client finds the request of an answer by
+ * the answer's subject, but a stream message keeps its own subject; with an inbox for each request, its timer would keep a
+ * process alive after the connection was closed.
+ */
+const requestMessage = (nats: NatsConnection, { subject, request, inbox }: MessageRequest, ended: AbortSignal): Promise<Msg | undefined> =>
+  new Promise((resolve) => {
+    try {
+      const subscription = nats.subscribe(inbox, { max: 1, callback: (error, message) => resolve(error ? undefined : message) });
+      ended.addEventListener('abort', () => subscription.unsubscribe());
+      nats.publish(subject, request, { reply: inbox });
+    } catch {
+      resolve(undefined);
+    }
+  });
+
 /** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
 export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
   let misses = 0;
@@ -71,11 +89,8 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
       const subject = `$JS.API.CONSUMER.MSG.NEXT.${credential.stream}.${credential.consumer}`;
-      // The NATS client normally receives all answers through a shared inbox, and finds the request of an answer by the
-      // subject. The answer to this request is a stream message, which keeps its original subject, so its request could
-      // not be found. Therefore, the request needs an inbox of its own (`noMux`).
-      const response = nats.request(subject, request, { noMux: true, timeout: ACK_WAIT_MS }).catch(() => undefined);
       const ended = new AbortController();
+      const response = requestMessage(nats, { subject, request, inbox: createInbox(inboxOf(credential.id)) }, ended.signal);
       const unanswered = untilUnanswered(ended.signal);
       const answer = await Promise.race([response, interrupted.promise, unanswered]).finally(() => ended.abort());
       if (answer === null) return null;
