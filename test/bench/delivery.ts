@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { AckPolicy, type ConsumerMessages, connect, credsAuthenticator, type NatsConnection, StorageType } from 'nats';
 import { ensureConsumer } from '../../infra/nats/jetstream.ts';
 import { call, fillPlatform } from './dataset.ts';
@@ -129,6 +130,8 @@ export const deliveryBench = async (runs: number, seconds: number): Promise<stri
   const dataset = await fillPlatform(platform.port, platform.key, SIZES);
   const bench: Bench = { platform, dataset, seconds, warmup: WARMUP_SECONDS };
   await waitUntilIdle(bench);
+  // Otherwise, the disk writes back the filled data during the measurement, and a delivery waits for it.
+  execFileSync('sync');
   const authenticator = credsAuthenticator(platform.natsCredentials());
   const nats = await connect({ servers: platform.natsUrl(), authenticator });
   const rows: string[][] = [];
