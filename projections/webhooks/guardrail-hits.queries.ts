@@ -1,9 +1,13 @@
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../database.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
+import { selectDeliveries } from './delivery-selection.ts';
 
 /** The deliveries whose checks are counted: those of a tenant or of one integration since a time. */
 type HitArgs = { readonly tenant_id: string; readonly from: string; readonly integration_id?: string | undefined };
+
+const selectVerified = (db: Kysely<Database>, args: HitArgs) => selectDeliveries(db, args).where('delivery.outcome', '<>', 'rejected');
 
 /** The maximum number of deliveries whose checks are counted. Of more, the newest are taken. */
 export const MAX_COUNTED = 20_000;
@@ -11,15 +15,10 @@ export const MAX_COUNTED = 20_000;
 /** Matches the documents of deliveries to which a rule or a check applied. Most have none, and need not be parsed. */
 const HAS_HIT = '"verdict":"(block|redact|label|hold)"';
 
-const checked = defineQuery((db, { tenant_id, from, integration_id }: HitArgs) =>
+const checked = defineQuery((db, args: HitArgs) =>
   db
-    .selectFrom((inner) =>
-      inner
-        .selectFrom('deliveries.deliveries as delivery')
-        .where('delivery.tenant_id', '=', tenant_id)
-        .where('delivery.received_at', '>=', from)
-        .where('delivery.outcome', '<>', 'rejected')
-        .$if(integration_id !== undefined, (query) => query.where('delivery.integration_id', '=', integration_id!))
+    .selectFrom(
+      selectVerified(db, args)
         .select('delivery.id')
         .limit(({ lit }) => lit(MAX_COUNTED + 1))
         .as('some'),
@@ -27,17 +26,12 @@ const checked = defineQuery((db, { tenant_id, from, integration_id }: HitArgs) =
     .select(({ fn }) => fn.countAll<string>().as('count')),
 );
 
-const hits = defineQuery((db, { tenant_id, from, integration_id }: HitArgs) =>
+const hits = defineQuery((db, args: HitArgs) =>
   db
     .selectFrom((outer) =>
       outer
-        .selectFrom((inner) =>
-          inner
-            .selectFrom('deliveries.deliveries as delivery')
-            .where('delivery.tenant_id', '=', tenant_id)
-            .where('delivery.received_at', '>=', from)
-            .where('delivery.outcome', '<>', 'rejected')
-            .$if(integration_id !== undefined, (query) => query.where('delivery.integration_id', '=', integration_id!))
+        .selectFrom(
+          selectVerified(db, args)
             .orderBy('delivery.received_at', 'desc')
             .orderBy('delivery.id', 'desc')
             .select(['delivery.received_at', 'delivery.doc'])

@@ -4,7 +4,7 @@ import { idOf } from '../../domain/id.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import { Held } from './delivery-fields.ts';
-import { oldestId, type SelectionArgs, selectDeliveries } from './delivery-selection.ts';
+import { oldestId, queueArgs, type SelectionArgs, selectDeliveries } from './delivery-selection.ts';
 import type { AgentQueues } from './delivery-states.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
@@ -74,22 +74,10 @@ const budgetGroups = defineQuery((db, args: SelectionArgs) =>
 );
 
 /** Returns the deliveries that wait because the budget of the agent that gets them is used up, in at most 200 groups. */
-export const heldBySpentBudgets = async (
-  reads: QueryReads,
-  args: HeldArgs,
-  { at, working, spent }: AgentQueues,
-): Promise<HeldDeliveries[]> => {
+export const heldBySpentBudgets = async (reads: QueryReads, args: HeldArgs, queues: AgentQueues): Promise<HeldDeliveries[]> => {
+  const { spent } = queues;
   if (spent.length === 0) return [];
-  const rows = await reads.rows(budgetGroups, {
-    ...args,
-    published: true,
-    idle: true,
-    spent: true,
-    at,
-    working_agents: working.map(({ agent_id }) => agent_id),
-    working_before: working.map(({ before }) => before),
-    spent_agents: spent.map(({ agent_id }) => agent_id),
-  });
+  const rows = await reads.rows(budgetGroups, { ...args, published: true, idle: true, spent: true, ...queueArgs(queues) });
   return rows.map(({ agent_id, message_agent_id, count, since, example_id }) => ({
     ...{ agent_id: agent_id!, reason: 'budget', rule: null, note: null, since: since!, example_id },
     until: spent.find((one) => one.agent_id === message_agent_id)?.until ?? null,

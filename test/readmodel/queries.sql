@@ -5239,9 +5239,9 @@ from
           "deliveries"."deliveries" as "delivery"
         where
           "delivery"."tenant_id" = $1
-          and "delivery"."received_at" >= $2
-          and "delivery"."outcome" <> $3
-          and "delivery"."integration_id" = $4
+          and "delivery"."integration_id" = $2
+          and "delivery"."received_at" >= $3
+          and "delivery"."outcome" <> $4
         order by
           "delivery"."received_at" desc,
           "delivery"."id" desc
@@ -5285,9 +5285,9 @@ from
       "deliveries"."deliveries" as "delivery"
     where
       "delivery"."tenant_id" = $1
-      and "delivery"."received_at" >= $2
-      and "delivery"."outcome" <> $3
-      and "delivery"."integration_id" = $4
+      and "delivery"."integration_id" = $2
+      and "delivery"."received_at" >= $3
+      and "delivery"."outcome" <> $4
     limit
       20001
   ) as "some";
