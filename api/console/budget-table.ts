@@ -60,7 +60,7 @@ const budgetTable = (visit: Visit, budgets: readonly Budget[]): Child => {
   );
 };
 
-/** Renders the form that decides the reservations of the chosen agent anew by another limit. */
+/** Renders the form for another limit: the page then shows which reservations of the agent it would have refused. */
 const limitForm = (visit: Visit): Child => {
   const kept = valuesIn(visit.query, ['group_by', 'start', 'end', 'agent_id']);
   return form(

@@ -84,7 +84,7 @@ const COMMENT = /\/\*[\s\S]*?\*\//g;
 /** Returns a style sheet without comments and indentation. */
 const compact = (css: string): string => css.replaceAll(COMMENT, '').replaceAll(/^\s+/gm, '');
 
-/** The style sheets that only some pages need, with the files of which each consists. */
+/** The style sheets that only some pages need, each with its source files. */
 const OWN_STYLES = [
   ['guides', ['guides']],
   ['form-page', ['form-page', 'form-rows']],

@@ -50,7 +50,7 @@ type OwnTask = Task<NonNullable<typeof given>> & { readonly isLocal?: true };
 const nav = (path: string): string => `.sidebar nav a[href$="${path}"]`;
 const NUMBER = { pointer: 10, keyboard: 20 } as const;
 
-/** Gives an agent a limit of $1 per hour, of which it has reserved $0.90. */
+/** Limits an agent to $1 per hour, and reserves $0.90 of it. */
 const spendMost = async (agent: string): Promise<void> => {
   const { p } = given!;
   await inOneHour();
