@@ -144,6 +144,15 @@ test('if there are more due times than fit on the schedule page, the page says s
   await p.send('DELETE', `${p.tenant}/agents/${other}/cron-jobs/${busy}`);
 });
 
+test('if none of the first due times matches a filter, the schedule page says so, and leads to the later ones', async () => {
+  const busy = await createCronJob(p, other, { name: 'Always', cron_expr: '* * * * *' });
+  const { status, text } = await open(`${path}?date=2126-03-11&decision=missed`);
+  assert.is(status, 200);
+  assert.match(text, /data-cut=""[^>]*>The first due times do not match\. There are later ones\.[\s\S]+cursor=/);
+  assert.not.match(text, /Nothing matches/);
+  await p.send('DELETE', `${p.tenant}/agents/${other}/cron-jobs/${busy}`);
+});
+
 test('the page of a cron job shows its schedule, its next due times, each decision and the buttons for changes; its pause button works', async () => {
   const at = `${p.base}/agents/${agent}/cron-jobs/${hourly}`;
   const { status, text } = await open(at);

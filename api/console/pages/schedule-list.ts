@@ -179,6 +179,14 @@ const nothing = (visit: Visit) =>
         a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
       );
 
+/** Says how far a page of due times goes. It can be empty although others follow: the API examines only so many for a page. */
+const cutText = (found: readonly Occurrence[]): Child => {
+  const last = found.at(-1);
+  return last
+    ? ['Only the due times up to ', zoned(last.due_at, 'minute'), ' are shown.']
+    : 'The first due times do not match. There are later ones.';
+};
+
 /** The page with a calendar of all cron jobs of a tenant, and with its blackouts. */
 export const scheduleListPage = page({
   path: '/console/t/:tenant_id/schedules',
@@ -207,6 +215,7 @@ export const scheduleListPage = page({
     const onAgent = () => visit.may('tenant:settings:write');
     const dayHref = (date: string) => withQuery(visit, { view: 'day', date, cursor: null });
     const shown = (found: readonly Occurrence[]): Child => {
+      const isCut = nextCursor(occurrences) !== null;
       const covering = blackouts.ok ? blackouts.value : [];
       const calendar = {
         period: periodOfPage(visit),
@@ -218,13 +227,11 @@ export const scheduleListPage = page({
       };
       return div(
         null,
-        found.length === 0 ? nothing(visit) : null,
+        found.length === 0 && !isCut ? nothing(visit) : null,
         found.length > 0 || covering.length > 0
           ? scheduleCalendar({ ...calendar, jobName: (occurrence) => jobLink(visit, occurrence), dayHref })
           : null,
-        nextCursor(occurrences) === null
-          ? null
-          : p({ role: 'status', 'data-cut': '' }, 'Only the due times up to ', zoned(found.at(-1)?.due_at ?? '', 'minute'), ' are shown.'),
+        isCut ? p({ role: 'status', 'data-cut': '' }, cutText(found)) : null,
         pager(occurrences, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'Earliest', next: 'Later' }),
         found.length === 0 ? null : div({ class: 'below' }, busiest(found, visit.zone)),
         found.length === 0 ? null : asTable(visit, found, agentName),
