@@ -68,9 +68,9 @@ export const writeDraft = async (
   assertSendable('/content', content);
   const { state, position } = await loadSession(ctx, session_id);
   Session.assertOpen(state, ctx.at());
-  const { last_answer_id: after, stopped_position, is_interrupted } = state;
+  const { last_answer_id: after, stopped_position, is_stopped } = state;
   // The runner does not know of the stop yet.
-  const isDropped = content === '' || is_interrupted;
+  const isDropped = content === '' || is_stopped;
   const draft = isDropped ? null : { content: await redactDraft(ctx, content), after, stopped_position, updated_at: ctx.at() };
   await drafts.put({ tenant: ctx.tenant, session_id }, draft);
   return { id: session_id, state: null, revision: -1, position };

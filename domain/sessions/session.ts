@@ -25,9 +25,7 @@ export const category = 'session';
 /** Messages can name this many files of their session: those that were added last. */
 export const MAX_NAMED_FILES = 20;
 
-/**
- * A message without its content. The content is not part of the state, because a session can have many long messages.
- */
+/** A message without its content, which is not part of the state: a session can have many long messages. */
 export type Message = MessageFields &
   Omit<Usage, 'model_id'> & {
     created_at: string;
@@ -66,6 +64,8 @@ export type Session = StartedFields &
     stopped_position: string | null;
     /** Whether the last event, apart from those about files and usage, is an interruption. */
     is_interrupted: boolean;
+    /** Whether no person has written or decided since the last interruption. The runner may not know of it yet. */
+    is_stopped: boolean;
     created_at: string;
     completed_at: string | null;
   };
@@ -103,15 +103,13 @@ export const initial: Session = {
   last_sent: null,
   stopped_position: null,
   is_interrupted: false,
+  is_stopped: false,
   created_at: '',
   completed_at: null,
 };
 
-/**
- * A session can have many thousands of events. Therefore, some events contain a snapshot of the state (see
- * `Aggregate`), so that only the last events must be read.
- */
-export const snapshots = { version: 5, interval: 32 };
+/** A session can have thousands of events: with snapshots (see `Aggregate`), only the last ones must be read. */
+export const snapshots = { version: 6, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
@@ -206,7 +204,10 @@ export const evolve = (session: Session, event: Recorded<SessionEvent>): Session
   const evolved = evolveFields(session, event);
   if (!isSent(event)) return evolved;
   const isStop = event.type === 'SessionInterrupted' || event.type === 'SessionCancelled';
-  return { ...evolved, last_sent: event.event_id, stopped_position: isStop ? tokenOf(event.position) : session.stopped_position };
+  const stopped_position = isStop ? tokenOf(event.position) : session.stopped_position;
+  // All other events for the runner are caused by a person.
+  const is_stopped = isStop || (session.is_stopped && event.type === 'ApprovalExpired');
+  return { ...evolved, last_sent: event.event_id, stopped_position, is_stopped };
 };
 
 /**

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
@@ -33,6 +34,12 @@ test('what the runner writes is shown to those who may read the chat, and never 
   assert.equal([inLog(), ((await p.read(session)).messages as Json[]).length], [events, 0]);
 });
 
+const addFile = (session: string): Promise<Answer> =>
+  p.send('POST', `${session}/attachments`, {
+    raw: formBody({ name: 'upload', filename: 'a.txt', content: 'one' }),
+    headers: { 'content-type': FORM_TYPE },
+  });
+
 /** What happens in a session with a draft, and whether the draft is shown afterwards. */
 const changes: Record<string, readonly [boolean, (session: string) => Promise<Answer>]> = {
   'a message of the agent': [false, (session) => p.append(session, { content: 'Done' })],
@@ -55,18 +62,29 @@ for (const [name, [isShown, change]] of Object.entries(changes))
     assert.is(await shown(session), 'More');
   });
 
-test('an interruption removes the draft, and those of a runner that does not know of it, until the person writes again', async () => {
-  const session = await p.startSession({}, p.key);
-  await draft(session, 'I am');
-  assert.is((await p.send('POST', `${session}/interrupt`, { key: p.key })).status, 200);
-  assert.is(await shown(session), '');
-  assert.is((await draft(session, 'I am still')).status, 204);
-  assert.is(await shown(session), '');
-  await p.append(session, { role: 'user' }, p.key);
-  assert.is(await shown(session), '');
-  await draft(session, 'More');
-  assert.is(await shown(session), 'More');
-});
+/** What happens in a session after a person has stopped the agent, and whether a draft is shown afterwards. */
+const afterStop: Record<string, readonly [boolean, (session: string, approval: string) => Promise<Answer>]> = {
+  'nothing but a draft': [false, (session) => draft(session, 'I am still')],
+  'a message of a tool': [false, (session) => p.append(session, { role: 'tool' })],
+  'a message of the agent': [false, (session) => p.append(session, { content: 'Late' })],
+  'a file of a person': [false, (session) => addFile(session)],
+  'a message of a person': [true, (session) => p.append(session, { role: 'user' }, p.key)],
+  'a decision of a person': [true, (_, approval) => p.send('POST', `${approval}/decision`, { body: { decision: 'denied' } })],
+};
+for (const [name, [isShown, change]] of Object.entries(afterStop))
+  test(`after an interruption and ${name}, the next draft is ${isShown ? 'shown' : 'dropped'}`, async () => {
+    const session = await p.startSession({}, p.key);
+    const { body } = await p.append(session, { kind: 'approval', approval: { action: 'Merge' } });
+    await draft(session, 'I am');
+    assert.is(await shown(session), 'I am');
+    assert.is((await p.send('POST', `${session}/interrupt`, { key: p.key })).status, 200);
+    assert.is(await shown(session), '');
+    const { status, text } = await change(session, `${session}/messages/${(body as Json).id}`);
+    assert.ok(status < 300, text);
+    assert.is(await shown(session), '');
+    assert.is((await draft(session, 'More')).status, 204);
+    assert.is(await shown(session), isShown ? 'More' : '');
+  });
 
 test('a draft that is too long, in a session that has ended, or of another caller is refused', async () => {
   const session = await p.startSession({}, p.key);
