@@ -27,16 +27,18 @@ type Target = {
   readonly params: Readonly<Record<string, string>>;
   /** The id of the part of the page that is shown after the change; by default, the page is shown from its top. */
   readonly part?: string;
+  /** The Idempotency-Key; by default, a new one. */
+  readonly key?: string | undefined;
 };
 
 export const WRITE_ID = 'write';
 
 /** Renders a form that calls an operation. It works without JavaScript. */
-const callForm = (visit: Visit, { operation, params, part }: Target, ...children: Child[]) =>
+const callForm = (visit: Visit, { operation, params, part, key = crypto.randomUUID() }: Target, ...children: Child[]) =>
   form(
     { method: 'post', action: `/console/run/${operation}`, class: 'chat-form', 'data-form': operation, autocomplete: 'off' } as never,
     ...Object.entries(params).map(([name, value]) => hidden(`:${name}`, value)),
-    hidden('_key', crypto.randomUUID()),
+    hidden('_key', key),
     hidden('_return', part ? `${visit.path}#${part}` : visit.path),
     ...children,
   );
@@ -124,9 +126,9 @@ const uploadFields = (visit: Visit, session_id: string) =>
 
 /**
  * Renders the forms to write in a session, to add a file, or to continue the session if it has ended. People write only in
- * sessions that a person has started.
+ * sessions that a person has started. `key` is the Idempotency-Key of a message of which it is unknown whether it was sent.
  */
-export const composeForms = (visit: Visit, detail: Detail): Child => {
+export const composeForms = (visit: Visit, detail: Detail, key?: string): Child => {
   const { id, created_by_id } = detail.session;
   const params = { tenant_id: visit.params.tenant_id!, session_id: id };
   if (!isOpen(detail))
@@ -139,7 +141,7 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
   if (created_by_id === null) return p({ class: 'quiet' }, 'The runner has started this session, so only the runner writes in it.');
   const message = callForm(
     visit,
-    { operation: 'appendMessage', params, part: WRITE_ID },
+    { operation: 'appendMessage', params, part: WRITE_ID, key },
     hidden('/role', 'user'),
     area(
       '/content',

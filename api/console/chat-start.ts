@@ -1,10 +1,11 @@
 import type { Context, Hono } from 'hono';
-import { type Problem, problemOf } from '../http/ask.ts';
+import type { Problem } from '../http/ask.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import { lengthError } from '../sessions/message-length.ts';
 import { type ConsoleDeps, htmlResponse, identify, redirect, refuse, signInAgain } from './answers.ts';
-import { composeForms, type Start, startForm } from './chat-forms.ts';
-import { problemList } from './form-errors.ts';
+import { addFile, type Refused } from './chat-file.ts';
+import { type Start, startForm } from './chat-forms.ts';
+import { refusal, showUnsent } from './chat-unsent.ts';
 import { type FormFile, filesOf } from './form-files.ts';
 import { isLikeUnknown, newKey } from './form-run.ts';
 import { afterToken } from './form-target.ts';
@@ -12,12 +13,7 @@ import { splitForm } from './form-texts.ts';
 import { framed } from './frame.ts';
 import { card } from './parts/facts.ts';
 import { heading } from './parts/heading.ts';
-import { problemPanel } from './parts/problem-panel.ts';
-import { type Child, tags } from './parts/tags.ts';
-import { REPEATED_HEADERS } from './request-visit.ts';
 import { tenantPath, type Visit } from './visit.ts';
-
-const { a } = tags;
 
 const PATH = '/console/t/:tenant_id/agents/:agent_id/sessions';
 
@@ -29,74 +25,35 @@ const TOO_LONG = {
   detail: 'No session was started: go back, and add the text as a file',
 } as const;
 
-type Refused = { readonly refused: Problem; readonly status: number };
+type AllAdded = { readonly ids: readonly string[]; readonly refused: Refused | null };
 
-/** Passes a file to the API while it arrives. Returns the id of the attachment. */
-const addFile = async (c: Context, { app }: ConsoleDeps, path: string, { form }: FormFile, key: string): Promise<string | Refused> => {
-  const headers = new Headers({ 'idempotency-key': key, 'content-type': c.req.header('content-type') ?? '' });
-  for (const name of REPEATED_HEADERS) if (c.req.header(name) !== undefined) headers.set(name, c.req.header(name)!);
-  const init = { method: 'POST', headers, body: form, duplex: 'half' } as RequestInit;
-  const response = await app.request(path, init, c.env as object);
-  if (!response.ok) return { refused: await problemOf(response), status: response.status };
-  return ((await response.json()) as { readonly id: string }).id;
-};
-
-type Added = { readonly ids: readonly string[]; readonly refused: Refused | null };
+type Into = { readonly tenant_id: string; readonly session_id: string; readonly key: string };
 
 /** Adds the files to a session, up to the first that is refused. */
-const addFiles = async (c: Context, deps: ConsoleDeps, path: string, files: AsyncIterable<FormFile>, key: string): Promise<Added> => {
+const addFiles = async (c: Context, deps: ConsoleDeps, { key, ...path }: Into, files: AsyncIterable<FormFile>): Promise<AllAdded> => {
   const ids: string[] = [];
-  for await (const file of files) {
-    const added = await addFile(c, deps, path, file, `${key}-file-${ids.length}`);
-    if (typeof added !== 'string') return { ids, refused: added };
-    ids.push(added);
+  const type = c.req.header('content-type') ?? '';
+  for await (const body of files) {
+    const headers = { 'content-type': type, 'idempotency-key': `${key}-file-${ids.length}` };
+    const added = await addFile(c, deps, path, { body, headers });
+    if ('problem' in added) return { ids, refused: added };
+    ids.push(added.id);
   }
   return { ids, refused: null };
 };
 
-type Unsent = {
-  readonly session_id: string;
-  readonly content: string;
-  readonly ids: readonly string[];
-  readonly what: 'file' | 'message';
-  readonly problem: Problem;
-  readonly status: number;
+const FILE_REFUSED = {
+  title: 'A file was refused',
+  text: 'The session was started, and the message was not sent. Add another file, or send it without.',
 };
-
-const UNSENT = {
-  file: ['A file was refused', 'The session was started, and the message was not sent. Add another file, or send it without.'],
-  message: ['The message was refused', 'The session was started with its files. Change the message, and send it.'],
-} as const;
-
-/** Shows that the session was started without its message, and why. The form has what was typed. */
-const showUnsent = async (c: Context, deps: ConsoleDeps, visit: Visit, { session_id, content, ids, what, problem, status }: Unsent) => {
-  const { ask, rows, params } = visit;
-  const detail = await ask(rows.getSession, { tenant_id: params.tenant_id!, session_id });
-  const page = tenantPath(params.tenant_id!, `/sessions/${session_id}`);
-  const query = new URLSearchParams([['text', content], ...ids.map((id) => ['file', id])]);
-  const [title, text] = UNSENT[what];
-  const frame = {
-    title,
-    nav: 'Sessions',
-    trail: [['Sessions', tenantPath(params.tenant_id!, '/sessions')] as const],
-    content: [
-      heading(title, text, a({ class: 'button', href: page }, 'Open the session')),
-      refusal(problem),
-      detail.ok ? composeForms({ ...visit, query, path: page }, detail.value) : problemPanel(detail.problem),
-    ],
-  };
-  return htmlResponse(c, framed(deps.assets, visit, frame), status);
+const MESSAGE_REFUSED = {
+  title: 'The message was refused',
+  text: 'The session was started with its files. Change the message, and send it.',
 };
-
-const LABELS: Readonly<Record<string, string>> = { '/message/content': 'The message', '/content': 'The message', '/title': 'The title' };
-
-const refusal = (problem: Problem): Child =>
-  problem.errors?.length
-    ? problemList(
-        problem.title,
-        problem.errors.map(({ pointer, message }) => `${LABELS[pointer] ?? pointer} ${message}`),
-      )
-    : problemPanel(problem);
+const MESSAGE_UNKNOWN = {
+  title: 'It is unknown whether the message was sent',
+  text: 'The session was started with its files. Send the message again as it is: it is not sent twice.',
+};
 
 type RefusedStart = { readonly start: Start; readonly hasFiles: boolean; readonly problem: Problem; readonly status: number };
 
@@ -145,7 +102,7 @@ const startWithFiles = (deps: ConsoleDeps) => async (c: Context) => {
   }
   const start = startIn(split.texts);
   const { title, content, key } = start;
-  const files = filesOf(split, type);
+  const files = filesOf(split);
   const first = await files.next();
   const shown = { start, hasFiles: !first.done };
   // With files, the message follows the start, so its length is checked before.
@@ -164,13 +121,20 @@ const startWithFiles = (deps: ConsoleDeps) => async (c: Context) => {
   const session_id = started.value.id;
   const page = tenantPath(path.tenant_id, `/sessions/${session_id}`);
   if (first.done) return redirect(c, afterToken(page, started.headers.get('consistency-token')));
-  const at = `/tenant/${path.tenant_id}/sessions/${session_id}`;
-  const { ids, refused } = await addFiles(c, deps, `${at}/attachments`, withFirst(first.value, files), key);
-  const unsent = { session_id, content, ids };
-  if (refused) return showUnsent(c, deps, visit, { ...unsent, what: 'file', problem: refused.refused, status: refused.status });
-  const written = { tenant_id: path.tenant_id, session_id, role: 'user' as const, content, attachment_ids: [...ids] };
-  const sent = await ask(rows.appendMessage, written as never, { headers: { 'idempotency-key': `${key}-message` } });
-  if (!sent.ok) return showUnsent(c, deps, visit, { ...unsent, what: 'message', problem: sent.problem, status: sent.status });
+  const into = { tenant_id: path.tenant_id, session_id };
+  const { ids, refused } = await addFiles(c, deps, { ...into, key }, withFirst(first.value, files));
+  if (refused) {
+    const why = refused.status >= 500 ? { ...FILE_REFUSED, title: 'A file was not added' } : FILE_REFUSED;
+    return showUnsent(c, deps, visit, { ...why, ...refused, session_id, content, ids });
+  }
+  const written = { ...into, role: 'user' as const, content, attachment_ids: [...ids] };
+  const messageKey = `${key}-message`;
+  const sent = await ask(rows.appendMessage, written as never, { headers: { 'idempotency-key': messageKey } });
+  if (!sent.ok) {
+    const { problem, status } = sent;
+    const why = status >= 500 ? { ...MESSAGE_UNKNOWN, key: messageKey } : MESSAGE_REFUSED;
+    return showUnsent(c, deps, visit, { ...why, problem, status, session_id, content, ids });
+  }
   return redirect(c, afterToken(page, sent.headers.get('consistency-token')));
 };
 

@@ -4,7 +4,7 @@ import type { SplitForm } from './form-texts.ts';
 const MAX_HEAD_BYTES = 16 << 10;
 
 /** A file of a form, as a form of its own with the same boundary. It must be read to its end before the next one. */
-export type FormFile = { readonly filename: string; readonly form: ReadableStream<Uint8Array> };
+export type FormFile = ReadableStream<Uint8Array>;
 
 type Source = { readonly reader: ReadableStreamDefaultReader<Uint8Array>; bytes: Buffer; isOver: boolean };
 
@@ -41,7 +41,7 @@ const readContent = async (source: Source, next: string): Promise<Buffer | null>
   }
 };
 
-const formOf = (source: Source, boundary: string): ReadableStream<Uint8Array> =>
+const formOf = (source: Source, boundary: string): FormFile =>
   new ReadableStream({
     pull: async (controller) => {
       const content = await readContent(source, `\r\n--${boundary}`);
@@ -52,7 +52,7 @@ const formOf = (source: Source, boundary: string): ReadableStream<Uint8Array> =>
     },
   });
 
-const drained = async (form: ReadableStream<Uint8Array>): Promise<void> => {
+const drained = async (form: FormFile): Promise<void> => {
   for await (const _ of form);
 };
 
@@ -60,15 +60,13 @@ const drained = async (form: ReadableStream<Uint8Array>): Promise<void> => {
  * Yields the files of a form one by one, while they arrive. Fields without a file are left out. When the caller stops,
  * the rest of the form is not read.
  */
-export async function* filesOf({ rest }: Pick<SplitForm, 'rest'>, contentType: string): AsyncGenerator<FormFile, void> {
-  const boundary = /;\s*boundary="?([^";]+)"?/i.exec(contentType)?.[1] ?? '';
+export async function* filesOf({ rest, boundary }: Pick<SplitForm, 'rest' | 'boundary'>): AsyncGenerator<FormFile, void> {
   const source: Source = { reader: rest.getReader(), bytes: Buffer.alloc(0), isOver: boundary === '' };
   try {
     for (let head = await readHead(source, boundary); head !== null; head = await readHead(source, boundary)) {
-      const filename = /;\s*filename="([^"]*)"/i.exec(head)?.[1] ?? '';
       const form = formOf(source, boundary);
-      if (filename === '') await drained(form);
-      else yield { filename, form };
+      if (/;\s*filename="[^"]/i.test(head)) yield form;
+      else await drained(form);
     }
   } finally {
     await source.reader.cancel();

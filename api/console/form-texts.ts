@@ -10,6 +10,8 @@ export type SplitForm = {
   readonly rest: ReadableStream<Uint8Array>;
   readonly skipped: number;
   readonly isTooLong: boolean;
+  /** Separates the parts of the form; empty if it has none. */
+  readonly boundary: string;
 };
 
 type Found = { readonly texts: ReadonlyMap<string, string>; readonly at: number };
@@ -51,5 +53,5 @@ export const splitForm = async (body: ReadableStream<Uint8Array>, contentType: s
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  return { texts, rest, skipped: at, isTooLong: found === null && bytes.length > MAX_TEXT_BYTES };
+  return { texts, rest, skipped: at, isTooLong: found === null && bytes.length > MAX_TEXT_BYTES, boundary };
 };

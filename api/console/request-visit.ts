@@ -18,17 +18,7 @@ export const KEYS_COOKIE = 'annals_keys';
  * The headers that are copied from the visitor's request to the API calls. So the calls are authorized and recorded
  * like requests of the visitor.
  */
-export const REPEATED_HEADERS = [
-  'cookie',
-  'host',
-  'origin',
-  'sec-fetch-site',
-  'user-agent',
-  'x-forwarded-for',
-  'forwarded',
-  'via',
-  'traceparent',
-];
+const REPEATED_HEADERS = ['cookie', 'host', 'origin', 'sec-fetch-site', 'user-agent', 'x-forwarded-for', 'forwarded', 'via', 'traceparent'];
 
 /** The values that the application passes to the console with each request. */
 export type ConsoleEnv = {
@@ -37,9 +27,11 @@ export type ConsoleEnv = {
   readonly requestId: string;
 };
 
+type Sent = Omit<Parameters<Send>[0], 'body'> & { readonly body?: string | ReadableStream<Uint8Array> };
+
 /** Creates the function that calls the API within this process, with the visitor's own cookie. */
 export const sendAsVisitor =
-  (app: Pick<Hono, 'request'>, c: Context): Send =>
+  (app: Pick<Hono, 'request'>, c: Context): ((request: Sent) => ReturnType<Send>) =>
   async ({ method, path, body, headers }) => {
     const { incoming, requestId } = c.env as ConsoleEnv;
     const repeated = REPEATED_HEADERS.flatMap((name) => {
@@ -48,7 +40,9 @@ export const sendAsVisitor =
     });
     const sent = { ...Object.fromEntries(repeated), 'x-request-id': requestId, ...headers };
     const env = incoming ? { incoming: { headers: sent, socket: incoming.socket } } : undefined;
-    return app.request(path, { method, headers: sent, ...(body === undefined ? {} : { body }) }, env);
+    // A stream needs `duplex`, which the type does not have.
+    const init = { method, headers: sent, ...(body === undefined ? {} : { body, duplex: 'half' }) } as RequestInit;
+    return app.request(path, init, env);
   };
 
 /** Whether an open page requests itself again to update itself. */

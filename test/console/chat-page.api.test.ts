@@ -120,6 +120,23 @@ test('a text that is typed before a file is added stays in the form; with one th
   assert.is((await read(id)).attachments.length, 1);
 });
 
+test('a file that is refused on the page of a session leaves the typed text and the files before it in the form', async () => {
+  const id = await start();
+  const upload = (query: string, headers: string) =>
+    p.send('POST', `${p.base}/sessions/${id}/files${query}`, {
+      key: '',
+      raw: formBody({ name: '/content', content: 'Look at <this>' }, { content: 'no picture', headers }),
+      headers: { cookie: p.cookie, 'content-type': FORM_TYPE, ...OWN_PAGE },
+    });
+  const disposition = 'Content-Disposition: form-data; name="upload"; filename="a.png"\r\nContent-Type: ';
+  await upload('', `${disposition}text/plain`);
+  const [file] = (await read(id)).attachments;
+  const refused = await upload(`?file=${file!.id}`, `${disposition}image/png`);
+  assert.is(refused.status, 422, refused.text);
+  assert.match(refused.text, /The file was not added[\s\S]+role="alert"[\s\S]+data-form="appendMessage"[\s\S]+Look at &lt;this&gt;/);
+  assert.match(refused.text, new RegExp(`name="/attachment_ids"[^>]*value="${file!.id}"`));
+});
+
 test('a message is not sent without the file that was chosen for it and not added', async () => {
   const id = await start();
   const fields = { ...ofTenant, ...key(), ':session_id': id, '/role': 'user', '/content': 'See the log.' };

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Refusal } from '../../domain/refusal.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { BOUNDARY, FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -107,6 +108,29 @@ test('a message that is refused after its files were added has a page that says 
   assert.is(refused.text.split('name="/attachment_ids"').length - 1, 1);
 });
 
+test('after an answer that leaves open whether the message was sent, sending it again sends it once', async () => {
+  const { append } = p.log;
+  const lostAnswer = async (...sent: Parameters<typeof append>) => {
+    const appended = await append(...sent);
+    if (!JSON.stringify(sent).includes('SessionMessageSent')) return appended;
+    throw new Refusal('unavailable', 'The event store cannot be reached', { retryAfter: 2 });
+  };
+  Object.assign(p.log, { append: lostAnswer });
+  const answer = await start('Twice?', [A_FILE]);
+  Object.assign(p.log, { append });
+  assert.is(answer.status, 503, answer.text);
+  assert.match(answer.text, /It is unknown whether the message was sent/);
+  const form = /<form[^>]*data-form="appendMessage"[\s\S]+?<\/form>/.exec(answer.text)![0];
+  const hidden = [...form.matchAll(/name="([:/_][^"]*)"[^>]*value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]);
+  const again = await p.submit('/console/run/appendMessage', { ...Object.fromEntries(hidden), '/content': 'Twice?' });
+  assert.is(again.status, 303, again.text);
+  const { messages } = await read(again.headers.get('location')!);
+  assert.equal(
+    messages.map(({ content, attachment_ids }) => [content, attachment_ids.length]),
+    [['Twice?', 1]],
+  );
+});
+
 test('a start that is refused shows the form again with the text, the title and the reason, and starts nothing', async () => {
   const paused = await createAgent(p, 'Paused', {});
   await p.send('PATCH', `${p.tenant}/agents/${paused}`, { body: { is_active: false } });
@@ -115,7 +139,7 @@ test('a start that is refused shows the form again with the text, the title and 
   for (const files of [[NO_FILE], [A_FILE]])
     for (const [content, title, reason, place] of [
       ['Hi <all>', 'A & B', /is inactive: activate it/, to],
-      ['x'.repeat(50_000), 'Long', /at most \d+ are sent: add the text as a file|add the text as a file/, PAGE],
+      ['x'.repeat(50_000), 'Long', /at most \d+ are sent: add the text as a file/, PAGE],
       ['', 'Nothing', /The message is missing/, PAGE],
       ['Hi', 't'.repeat(300), /The title/, PAGE],
     ] as const) {
