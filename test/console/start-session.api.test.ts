@@ -152,8 +152,11 @@ test('a start that is refused shows the form again with the text, the title and 
       assert.is(/Choose the files again/.test(text), files[0] === A_FILE);
     }
   assert.is((await sessions()).length, before);
-  const list = await p.open(`${p.base}/sessions?start=${paused}`);
-  assert.match(list.text, /data-waits-for="activation"[\s\S]+data-form="startSession"/);
+  for (const path of [`/sessions?start=${paused}`, `/agents/${paused}/sessions`]) {
+    const { text } = await p.open(`${p.base}${path}`);
+    assert.match(text, /data-waits-for="activation"[\s\S]+data-form="startSession"/, path);
+    assert.match(text, /data-poll=/, path);
+  }
 });
 
 /** Sends a form that begins with these chunks, and has no end. */

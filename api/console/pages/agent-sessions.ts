@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
 import { mayAct, startForm } from '../chat-forms.ts';
+import { askWhetherItAnswers, composeNotes } from '../compose-notes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { dataTable } from '../parts/data-table.ts';
@@ -54,8 +55,10 @@ export const agentSessionsPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/sessions',
   permit: 'tenant:read',
   nav: 'Agents',
-  categories: ['agent', 'session'],
-  asks: (visit) => {
+  categories: ['agent', 'session', 'budget'],
+  // Above the form of a start, the page says whether a runner is connected.
+  polls: ({ presence }) => presence?.ok ?? false,
+  asks: (visit: Visit) => {
     const { ask, rows, query } = visit;
     const path = agentParams(visit);
     const { agent, may } = agentCalls(visit);
@@ -65,13 +68,21 @@ export const agentSessionsPage = page({
     const own = may.then((effective) =>
       !isAuditor && mayOf(effective)('agent:chat:read') ? ask(rows.listSessions, { ...path, ...(cursor ? { cursor } : {}) }) : null,
     );
-    return { agent, may, own, audited: isAuditor ? ask(rows.listTenantSessions, { ...path, per_page: RECENT }) : NOT_ASKED };
+    const answering = askWhetherItAnswers(
+      visit,
+      may.then((effective) => (mayAct(visit, mayOf(effective)) ? path.agent_id : null)),
+    );
+    return {
+      ...{ agent, may, own, presence: answering.presence, hours: answering.hours },
+      audited: isAuditor ? ask(rows.listTenantSessions, { ...path, per_page: RECENT }) : NOT_ASKED,
+    };
   },
   title: () => 'Sessions',
   trail: agentTrail('Sessions'),
-  view: ({ agent, may, own, audited }, visit) =>
-    agentTab(visit, 'Sessions', { agent, may }, ({ id, is_active }, onAgent) => {
-      const start = is_active && mayAct(visit, onAgent) ? card('Start a session', startForm(visit, id)) : null;
+  view: ({ agent, may, own, audited, presence, hours }, visit) =>
+    agentTab(visit, 'Sessions', { agent, may }, ({ id }, onAgent) => {
+      const notes = composeNotes({ agent, presence, hours }, { visit, agent_id: id, onAgent });
+      const start = mayAct(visit, onAgent) ? card('Start a session', notes, startForm(visit, id)) : null;
       const all = tenantPath(visit.params.tenant_id!, `/sessions?agent_id=${id}`);
       if (audited)
         return [

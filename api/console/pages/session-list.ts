@@ -141,8 +141,10 @@ export const sessionListPage = page({
   path: '/console/t/:tenant_id/sessions',
   permit: 'tenant:read',
   nav: 'Sessions',
-  categories: ['session'],
-  asks: (visit) => {
+  categories: ['session', 'agent', 'budget'],
+  // Above the form of a start, the page says whether a runner is connected.
+  polls: ({ presence }) => presence?.ok ?? false,
+  asks: (visit: Visit) => {
     const { ask, rows, query } = visit;
     const tenant_id = visit.params.tenant_id!;
     const agent_id = query.get(START);
@@ -162,7 +164,7 @@ export const sessionListPage = page({
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
     const values = valuesIn(visit.query, NAMES);
     const fields: readonly FilterField[] = [
-      { name: 'agent_id', label: 'Agent', choices: choicesOf(names) },
+      { name: 'agent_id', label: 'Agent', ...chosenByName(visit, 'agent', names) },
       { name: 'user_id', label: 'Person', choices: choicesOf(people) },
       // Sessions for the visitor have one state, by which the API refuses to filter them.
       ...(isForMe(visit) ? [] : [{ name: 'status', label: 'State', options: STATUSES }]),
@@ -177,7 +179,14 @@ export const sessionListPage = page({
     const start = a({ class: 'button primary', href: withQuery(visit, { [START]: '' }) }, icon('play'), span(null, 'Start a session'));
     return [
       heading('Sessions', 'What agents worked on, message by message, and what it cost.', mayStart ? start : null),
-      isStarting ? startCard(visit, names, may ? mayAct(visit, mayOf(may)) : false, notes) : null,
+      isStarting
+        ? startCard(
+            visit,
+            agent?.ok ? new Map([...names, [agent_id, agent.value.name]]) : names,
+            may ? mayAct(visit, mayOf(may)) : false,
+            notes,
+          )
+        : null,
       div(
         { class: isStarting ? 'toolbar below' : 'toolbar' },
         tabs(visit),

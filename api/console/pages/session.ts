@@ -151,7 +151,7 @@ export const sessionPage = page({
   nav: 'Sessions',
   categories: ['session', 'acknowledgement', 'draft', 'agent', 'budget'],
   // Above the field for a message, the page says whether a runner is connected.
-  polls: ({ presence }) => presence !== null,
+  polls: ({ presence }) => presence?.ok ?? false,
   asks: (visit: Visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
