@@ -1,4 +1,5 @@
-import type { Answer } from '../http/ask.ts';
+import type { Rows } from '../areas.ts';
+import type { Answer, ReplyOf } from '../http/ask.ts';
 import type { Names } from './name-cache.ts';
 import type { FilterField } from './parts/filter-form.ts';
 import type { Visit } from './visit.ts';
@@ -58,6 +59,30 @@ export const namesIn = (answer: Answer<Names> | null): Names => (answer?.ok ? an
 
 /** Returns the names of the tenant's agents. */
 export const agentNames = (visit: Visit): Promise<Answer<Names>> => namesOf(visit, 'agent');
+
+type Member = ReplyOf<Rows['listMembers']>[number];
+/** The members among some people, by their ids; null for those that are not members of the tenant. */
+export type People = ReadonlyMap<string, Member | null>;
+
+/** Reads which of these people are members of the tenant, of at most 200 of them. Returns null if there are no ids. */
+export const membersAmong = async (
+  { ask, rows, params }: Visit,
+  people: readonly (string | null | undefined)[],
+): Promise<Answer<People> | null> => {
+  const ids = [...new Set(people)].filter((id) => typeof id === 'string').slice(0, MAX_NAMED);
+  if (ids.length === 0) return null;
+  const found = await ask(rows.listMembers, { tenant_id: params.tenant_id!, user_id: ids.join(','), limit: MAX_NAMED });
+  if (!found.ok) return found;
+  const members = new Map(found.value.map((one) => [one.user_id, one]));
+  return { ...found, value: new Map(ids.map((id) => [id, members.get(id) ?? null])) };
+};
+
+/** Returns the members in an answer; none if there is no answer, or only a problem. */
+export const peopleIn = (answer: Answer<People> | null): People => (answer?.ok ? answer.value : new Map());
+
+/** Returns the names of the members in an answer. */
+export const peopleNames = (answer: Answer<People> | null): Names =>
+  new Map([...peopleIn(answer)].flatMap(([id, member]) => (member ? [[id, member.name ?? member.email] as const] : [])));
 
 /** Returns the labels of the tenant's webhook integrations; null if the visitor may not list them. */
 export const integrationNames = async (visit: Visit): Promise<Answer<Names> | null> =>

@@ -142,6 +142,32 @@ test('members are listed by their ids, together with the other filters', async (
   assert.is((await p.send('GET', `${p.tenant}/members?user_id=alan`)).status, 422);
 });
 
+test('pages name people by their ids, also those after the first 200 members and those who have left', async () => {
+  for (let n = 0; n < 200; n++) await addMember(p, 'MEMBER', p.tenant_id, `member-${n}@example.com`);
+  const late = await addMember(p, 'ADMIN', p.tenant_id, 'late@example.com');
+  const gone = await addMember(p, 'ADMIN', p.tenant_id, 'gone@example.com');
+  const act = async (who: typeof late) => {
+    const { status, text } = await p.send('PUT', `${p.tenant}/agents/${agents[0]}/roles/${who.user_id}`, {
+      ...{ key: who.key, body: { role: 'VIEWER' } },
+    });
+    assert.ok(status < 300, text);
+    const sent = await p.send('POST', `${p.tenant}/agents/${agents[0]}/memory`, { key: who.key, body: { text: 'A fact' } });
+    assert.ok(sent.status < 300, sent.text);
+  };
+  await act(late);
+  await act(gone);
+  assert.is((await p.send('DELETE', `${p.tenant}/members/${gone.user_id}`)).status, 204);
+  await p.waitForProjections();
+  const events = (await p.open(`${p.base}/events`)).text;
+  assert.match(events, /data-label="By">late@example\.com</);
+  assert.match(events, /data-label="By">not a member</);
+  const link = `href="${membersPath}/${late.user_id}"`;
+  for (const path of ['/audit', `/members/${late.user_id}?tab=history`])
+    assert.ok((await p.open(`${p.base}${path}`)).text.includes(link), path);
+  const memory = (await p.open(`${p.base}/agents/${agents[0]}/memory`)).text;
+  assert.match(memory, /data-label="From">late@example\.com /);
+});
+
 afterLastTest(() => p.close());
 
 test.run();

@@ -1,8 +1,10 @@
 import type { Rows } from '../../areas.ts';
-import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { membersAmong, peopleNames } from '../names.ts';
 import { page } from '../page.ts';
+import type { Names } from '../parts/access-parts.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
@@ -17,7 +19,6 @@ import { tenantPath, type Visit, withQuery } from '../visit.ts';
 const { a, div, span } = tags;
 
 type Entry = ReplyOf<Rows['listMemory']>[number];
-type Members = Answer<ReplyOf<Rows['listMembers']>>;
 
 const MAX_SHOWN = 400;
 const ORIGINS = [
@@ -28,18 +29,14 @@ const ORIGINS = [
 
 const shownText = (text: string): string => (text.length > MAX_SHOWN ? `${[...text].slice(0, MAX_SHOWN).join('')}…` : text);
 
-const writerOf = ({ created_by_id: by }: Entry, members: Members): Child => {
-  if (!by) return 'the agent itself';
-  const member = members.ok ? members.value.find(({ user_id }) => user_id === by) : undefined;
-  return member ? (member.name ?? member.email) : shortId(by);
-};
+const writerOf = ({ created_by_id: by }: Entry, people: Names): Child => (by ? (people.get(by) ?? shortId(by)) : 'the agent itself');
 
-const originOf = (entry: Entry, visit: Visit, members: Members): Child => {
+const originOf = (entry: Entry, visit: Visit, people: Names): Child => {
   const at = (rest: string): string => tenantPath(visit.params.tenant_id!, rest);
   if (entry.import_id) return a({ href: at(`/jobs/${entry.import_id}`) }, 'an import');
   const name = 'in a session';
   const session = entry.session_id && (visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${entry.session_id}`) }, name) : name);
-  return [writerOf(entry, members), ' ', session ? div({ class: 'quiet' }, session) : null];
+  return [writerOf(entry, people), ' ', session ? div({ class: 'quiet' }, session) : null];
 };
 
 const actionsOf = (entry: Entry, visit: Visit, onAgent: MayOnAgent): Child => {
@@ -57,14 +54,14 @@ const actionsOf = (entry: Entry, visit: Visit, onAgent: MayOnAgent): Child => {
   );
 };
 
-const memoryTable = (found: readonly Entry[], visit: Visit, onAgent: MayOnAgent, members: Members): Child =>
+const memoryTable = (found: readonly Entry[], visit: Visit, onAgent: MayOnAgent, people: Names): Child =>
   dataTable<Entry>(
     {
       ...{ title: 'Memory', kind: 'memory-entry', nameTitle: 'Entry', id: ({ id }) => id, name: ({ text }) => shownText(text) },
       shownName: ({ text }) => span({ class: 'full-text' }, shownText(text)),
       details: (entry) => [entry.source, actionsOf(entry, visit, onAgent)],
       columns: [
-        { title: 'From', cell: (entry) => originOf(entry, visit, members) },
+        { title: 'From', cell: (entry) => originOf(entry, visit, people) },
         { title: 'Added', look: 'number', cell: ({ created_at }) => ago(created_at) },
       ],
     },
@@ -102,20 +99,22 @@ export const agentMemoryPage = page({
   nav: 'Agents',
   categories: ['agent', 'memoryimport', 'agentmemory'],
   asks: (visit) => {
-    const { ask, rows, params, query } = visit;
+    const { ask, rows, query } = visit;
     const filters = Object.fromEntries(['q', 'origin', 'cursor'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+    const entries = ask(rows.listMemory, { ...agentParams(visit), ...filters });
+    const writersIn = (found: readonly Entry[]) => found.map(({ created_by_id }) => created_by_id);
     return {
       ...agentCalls(visit),
-      entries: ask(rows.listMemory, { ...agentParams(visit), ...filters }),
-      members: ask(rows.listMembers, { tenant_id: params.tenant_id! }),
+      entries,
+      people: entries.then((found) => (found.ok ? membersAmong(visit, writersIn(found.value)) : null)),
     };
   },
   title: () => 'Memory',
   trail: agentTrail('Memory'),
-  view: ({ agent, may, entries, members }, visit) =>
+  view: ({ agent, may, entries, people }, visit) =>
     agentTab(visit, 'Memory', { agent, may }, (_, onAgent) => [
       toolbar(visit, onAgent),
-      panel(entries, (found) => (found.length === 0 ? nothing(visit) : memoryTable(found, visit, onAgent, members))),
+      panel(entries, (found) => (found.length === 0 ? nothing(visit) : memoryTable(found, visit, onAgent, peopleNames(people)))),
       pager(entries, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ]),
 });

@@ -3,6 +3,7 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { keyTable } from '../key-table.ts';
+import { membersAmong, peopleIn } from '../names.ts';
 import { page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -40,34 +41,38 @@ export const keyMenu =
     ];
   };
 
-const ownerIds = (keys: readonly Key[]): string => [...new Set(keys.map(({ owner_id }) => owner_id))].join(',');
-
 /** The page with the API keys of a tenant. */
 export const apiKeysPage = page({
   path: '/console/t/:tenant_id/api-keys',
   permit: 'tenant:keys:write',
   nav: 'API keys',
   categories: ['apikey'],
-  asks: ({ ask, rows, params, query, may }) => {
+  asks: (visit) => {
+    const { ask, rows, params, query, may } = visit;
     const cursor = query.get('cursor');
     const tenant_id = params.tenant_id!;
     const keys = ask(rows.listApiKeys, { tenant_id, ...(cursor ? { cursor } : {}) });
     return {
       keys,
-      members: keys.then((found) =>
-        found.ok && found.value.length > 0 ? ask(rows.listMembers, { tenant_id, user_id: ownerIds(found.value), limit: 200 }) : null,
+      people: keys.then((found) =>
+        found.ok
+          ? membersAmong(
+              visit,
+              found.value.map(({ owner_id }) => owner_id),
+            )
+          : null,
       ),
       ...(may('tenant:audit:read') ? { uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }) } : {}),
     };
   },
   title: () => 'API keys',
-  view: ({ keys, members, uses }, visit) => {
+  view: ({ keys, people, uses }, visit) => {
     const { rows, params } = visit;
     const places = placesOf(uses);
-    const owners = members?.ok ? new Map(members.value.map((one) => [one.user_id, one])) : null;
+    const owners = peopleIn(people);
     const nameOf = (id: string): string | undefined => {
-      const owner = owners?.get(id);
-      return owner ? memberName(owner) : owners ? 'no longer a member' : undefined;
+      const owner = owners.get(id);
+      return owner ? memberName(owner) : owner === null ? 'no longer a member' : undefined;
     };
     const path = { tenant_id: params.tenant_id! };
     const create = formLink(visit, rows.createApiKey, path, 'New API key', { icon: 'plus', look: 'primary', returnTo: visit.path });
@@ -79,7 +84,7 @@ export const apiKeysPage = page({
           : keyTable(found, {
               title: 'API keys',
               use: ({ id, owner_id }) => ({ owner: nameOf(owner_id), from: places.get(id) }),
-              menu: keyMenu(visit, ({ owner_id }) => owners?.get(owner_id)?.role === 'OWNER'),
+              menu: keyMenu(visit, ({ owner_id }) => owners.get(owner_id)?.role === 'OWNER'),
             }),
       ),
       pager(keys, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),

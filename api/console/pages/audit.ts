@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { membersAmong, type People, peopleIn } from '../names.ts';
 import { page } from '../page.ts';
 import { type AuditEntry, auditEntry, entryFacts } from '../parts/audit-entry.ts';
 import { auditFilters } from '../parts/audit-filters.ts';
@@ -93,13 +94,17 @@ const eventOf = (answer: Answer<EventDetail>, visit: Visit): readonly Child[] =>
   ];
 };
 
+const isPerson = (type: string | null): boolean => type === 'user' || type === 'member';
+
+/** Returns the ids of the people that the sentences of entries name. */
+export const peopleNamed = (entries: readonly AuditEntry[]): readonly (string | null)[] =>
+  entries.flatMap(({ sentence }) => sentence.filter(({ kind }) => isPerson(kind)).map(({ id }) => id));
+
 /** Returns the paths to what sentences name: the page of a member, an agent or a delivery; otherwise what happened to it. */
-export const sentencePaths = (visit: Visit, members: ReadonlySet<string>): PathTo => {
+export const sentencePaths = (visit: Visit, people: People): PathTo => {
   const pathOf = resourcePathFor(visit);
   return ({ type, id }) =>
-    (type === 'user' || type === 'member') && members.has(id)
-      ? tenantPath(visit.params.tenant_id!, `/members/${id}`)
-      : pathOf({ type, id });
+    isPerson(type) && people.get(id) ? tenantPath(visit.params.tenant_id!, `/members/${id}`) : pathOf({ type, id });
 };
 
 type Listed = { readonly visit: Visit; readonly pathTo: PathTo; readonly event: Answer<EventDetail> | undefined };
@@ -214,18 +219,19 @@ export const auditPage = page({
     const tenant_id = visit.params.tenant_id!;
     const entry = query.get('entry');
     const sent = { ...filtersOf(visit), ...valuesIn(query, ['cursor']), limit: ENTRIES, collapse: isCollapsed(visit) };
+    const entries = ask(rows.listAuditLogs, { tenant_id, ...sent } as never);
     return {
-      entries: ask(rows.listAuditLogs, { tenant_id, ...sent } as never),
-      members: ask(rows.listMembers, { tenant_id, limit: 200 }),
+      entries,
+      people: entries.then((found) => (found.ok ? membersAmong(visit, peopleNamed(found.value)) : null)),
       facets: ask(rows.readAuditFacets, { tenant_id }),
       ...(entry === null ? {} : { event: ask(rows.readEvent, { tenant_id, event_id: entry }) }),
     };
   },
   title: () => 'Audit log',
-  view: ({ entries, members, facets, event }, visit) => {
+  view: ({ entries, people, facets, event }, visit) => {
     const values = valuesIn(visit.query, FIELDS);
     const kept = { ...valuesIn(visit.query, ['by', 'category', ...Object.keys(BY_ID)]) };
-    const pathTo = sentencePaths(visit, new Set(members.ok ? members.value.map(({ user_id }) => user_id) : []));
+    const pathTo = sentencePaths(visit, peopleIn(people));
     const hidden = hiddenNote(entries, visit);
     const list = () => {
       if (!entries.ok) return problemPanel(entries.problem);

@@ -1,6 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { agentNames, namesIn } from '../names.ts';
+import { agentNames, membersAmong, namesIn, type People, peopleIn } from '../names.ts';
 import { page } from '../page.ts';
 import { memberName, type Names } from '../parts/access-parts.ts';
 import { dataTable } from '../parts/data-table.ts';
@@ -30,16 +30,20 @@ const FILTERS: readonly FilterField[] = [
   { name: 'to_position', label: 'To position', placeholder: '48300:48300' },
 ];
 const NAMES = FILTERS.map(({ name }) => name);
-/** The maximum number of members whose names are shown. */
-const MAX_NAMED = 200;
 
 /** Returns the order of the list from the URL; by default, newest first. */
 const orderOf = ({ query }: Visit): string => query.get('order') ?? 'newest';
 
-const actorOf = ({ metadata }: Event, names: Names): string => {
-  const { kind = '', id = '' } = (metadata as { actor?: Actor }).actor ?? {};
-  if (kind === 'system') return names.get(id) ?? `the platform (${id.replaceAll('-', ' ')})`;
-  return names.get(id) ?? (kind === 'agent' ? 'an agent' : 'a former member');
+const actorIn = ({ metadata }: Event): Actor => (metadata as { actor?: Actor }).actor ?? {};
+
+type Known = { readonly agents: Names; readonly people: People };
+
+const actorOf = (event: Event, { agents, people }: Known): string => {
+  const { kind, id = '' } = actorIn(event);
+  if (kind === 'system') return agents.get(id) ?? `the platform (${id.replaceAll('-', ' ')})`;
+  if (kind === 'agent') return agents.get(id) ?? 'an agent';
+  const member = people.get(id);
+  return member ? memberName(member) : member === null ? 'not a member' : 'a person';
 };
 
 /** What the streams of these categories are about, where the category does not say it in words. */
@@ -67,14 +71,14 @@ const onceOf = (position: string): string => {
   return commit === prepare ? commit : position;
 };
 
-const eventTable = (events: readonly Event[], tenant_id: string, names: Names) =>
+const eventTable = (events: readonly Event[], tenant_id: string, known: Known) =>
   dataTable<Event>(
     {
       ...{ title: 'Events', kind: 'event', nameTitle: 'Event', id: ({ id }) => id, name: ({ type }) => wordsOf(type) },
       href: ({ id }) => tenantPath(tenant_id, `/events/${id}`),
       details: ({ stream, revision }) => span({ title: stream }, `${shortStream(stream)}, event ${revision}`),
       columns: [
-        { title: 'By', cell: (event) => actorOf(event, names) },
+        { title: 'By', cell: (event) => actorOf(event, known) },
         { title: 'Position', cell: ({ position }) => span({ class: 'mono', title: position } as never, onceOf(position)) },
         { title: 'Recorded', look: 'number', cell: ({ at }) => ago(at) },
       ],
@@ -99,23 +103,22 @@ export const eventListPage = page({
   categories: '*',
   asks: (visit) => {
     const sent = { ...valuesIn(visit.query, [...NAMES, 'cursor']), order: orderOf(visit), tenant_id: visit.params.tenant_id! };
-    const { tenant_id } = sent;
-    const { ask, rows } = visit;
+    const events = visit.ask(visit.rows.listEvents, sent as never);
+    const usersIn = (found: readonly Event[]) => found.map(actorIn).map(({ kind, id }) => (kind === 'user' ? id : null));
     return {
-      events: ask(rows.listEvents, sent as never),
-      members: ask(rows.listMembers, { tenant_id, limit: MAX_NAMED }),
+      events,
+      people: events.then((found) => (found.ok ? membersAmong(visit, usersIn(found.value)) : null)),
       agents: agentNames(visit),
     };
   },
   title: () => 'Events',
-  view: ({ events, members, agents }, visit) => {
-    const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
-    const names: Names = new Map([...people, ...namesIn(agents)]);
+  view: ({ events, people, agents }, visit) => {
+    const known = { agents: namesIn(agents), people: peopleIn(people) };
     const filters = valuesIn(visit.query, NAMES);
     const isFiltered = Object.keys(filters).length > 0;
     const list = () => {
       if (!events.ok) return problemPanel(events.problem);
-      if (events.value.length > 0) return eventTable(events.value, visit.params.tenant_id!, names);
+      if (events.value.length > 0) return eventTable(events.value, visit.params.tenant_id!, known);
       const title = isFiltered ? 'No event matches' : 'No events here';
       const why = isFiltered ? 'Nothing matches the filters of this page.' : 'Every change of this tenant appears here.';
       return emptyState(

@@ -1,7 +1,7 @@
 import type { Rows } from '../../areas.ts';
-import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { ReplyOf } from '../../http/ask.ts';
 import { deliveryViews } from '../delivery-views.ts';
-import { agentNames, namesIn } from '../names.ts';
+import { agentNames, membersAmong, namesIn, peopleNames } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -45,9 +45,6 @@ const jobTable = (visit: Visit, jobs: readonly Job[], { agents, people }: { read
     jobs,
   );
 
-const memberNames = (members: Answer<ReplyOf<Rows['listMembers']>>): Names =>
-  new Map(members.ok ? members.value.map(({ user_id, name, email }) => [user_id, name ?? email]) : []);
-
 const isOfReplays = (query: URLSearchParams): boolean => query.get('kind') === 'deliveries_replay';
 
 /** The page with the jobs of a tenant: replays of deliveries, and imports into the memories of agents. */
@@ -59,15 +56,17 @@ export const jobListPage = page({
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
+    const jobs = ask(rows.listJobs, { tenant_id, ...valuesIn(query, ['kind', 'cursor']) } as never);
+    const requestersIn = (found: readonly Job[]) => found.map(({ requested_by_id }) => requested_by_id);
     return {
-      jobs: ask(rows.listJobs, { tenant_id, ...valuesIn(query, ['kind', 'cursor']) } as never),
+      jobs,
       agents: agentNames(visit),
-      members: ask(rows.listMembers, { tenant_id }),
+      people: jobs.then((found) => (found.ok ? membersAmong(visit, requestersIn(found.value)) : null)),
     };
   },
   title: (_, { query }) => (isOfReplays(query) ? 'Replays' : 'Jobs'),
   trail: ({ params }) => [['Deliveries', tenantPath(params.tenant_id!, '/deliveries')]],
-  view: ({ jobs, agents, members }, visit) => {
+  view: ({ jobs, agents, people }, visit) => {
     const isReplays = isOfReplays(visit.query);
     const why = isReplays
       ? 'A replay or release of several deliveries goes on after its request, as a job.'
@@ -80,7 +79,7 @@ export const jobListPage = page({
       heading(isReplays ? 'Replays' : 'Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
       isReplays ? deliveryViews(visit, 'replays') : null,
       panel(jobs, (found) =>
-        found.length === 0 ? nothing : jobTable(visit, found, { agents: namesIn(agents), people: memberNames(members) }),
+        found.length === 0 ? nothing : jobTable(visit, found, { agents: namesIn(agents), people: peopleNames(people) }),
       ),
       pager(jobs, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];

@@ -1,6 +1,7 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { keyTable } from '../key-table.ts';
+import { membersAmong, peopleIn } from '../names.ts';
 import { page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
 import { auditEntry } from '../parts/audit-entry.ts';
@@ -18,7 +19,7 @@ import { type Child, tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 import { keyMenu } from './api-keys.ts';
-import { sentencePaths } from './audit.ts';
+import { peopleNamed, sentencePaths } from './audit.ts';
 import { actionsFor } from './members.ts';
 import { sessionTable } from './session-list.ts';
 
@@ -131,22 +132,23 @@ export const memberPage = page({
     const { ask, rows, params, query } = visit;
     const [tenant_id, user_id, tab, cursor] = [params.tenant_id!, params.user_id!, tabOf(visit), query.get('cursor')];
     const sent = { tenant_id, user_id, ...(cursor ? { cursor } : {}) };
+    const history = tab === 'history' ? ask(rows.listAuditLogs, { tenant_id, about: user_id, limit: RECENT }) : NOT_ASKED;
     return {
       member: ask(rows.readMember, { tenant_id, user_id }),
       owners: ask(rows.listMembers, { tenant_id, role: 'OWNER', limit: 2 }),
       keys: tab === 'keys' ? ask(rows.listApiKeys, sent) : NOT_ASKED,
       sessions: tab === 'sessions' ? ask(rows.listReadableSessions, sent) : NOT_ASKED,
       // Only people who are members have a page of their own.
-      members: tab === 'history' ? ask(rows.listMembers, { tenant_id, limit: 200 }) : NOT_ASKED,
-      history: tab === 'history' ? ask(rows.listAuditLogs, { tenant_id, about: user_id, limit: RECENT }) : NOT_ASKED,
+      people: history.then((found) => (found?.ok ? membersAmong(visit, peopleNamed(found.value)) : null)),
+      history,
     };
   },
   title: ({ member }) => (member.ok ? memberName(member.value) : 'Member'),
   trail: ({ params }) => [['Members', tenantPath(params.tenant_id!, '/members')]],
-  view: ({ member, owners, keys, sessions, members, history }, visit) => {
+  view: ({ member, owners, keys, sessions, people, history }, visit) => {
     if (!member.ok) return [heading('Member', null), problemPanel(member.problem)];
     const { value } = member;
-    const pathTo = sentencePaths(visit, new Set(members?.ok ? members.value.map(({ user_id }) => user_id) : []));
+    const pathTo = sentencePaths(visit, peopleIn(people));
     const listed = keys ?? sessions;
     return [
       div(
