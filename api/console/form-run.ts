@@ -12,7 +12,7 @@ import { formFor } from './form-layouts.ts';
 import { type DrawnForm, formPage } from './form-page.ts';
 import { readSubject } from './form-read.ts';
 import { resultPath } from './form-target.ts';
-import { errorInUnits } from './form-values.ts';
+import { errorInWords } from './form-values.ts';
 import { framed } from './frame.ts';
 import { readNotes } from './guardrail-editor.ts';
 import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
@@ -95,7 +95,8 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
     previewOf(visit, operations, { operation, params }),
     readSubject(visit, operations, { row, params }),
     inviteFields(visit, operation),
-    readNotes(visit, operation, shown.drawn),
+    // An open form requests its preview while people type, and takes only the panel of the answer.
+    shown.panel && shown.openRow === undefined ? undefined : readNotes(visit, operation, shown.drawn),
   ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
@@ -103,7 +104,7 @@ export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly
   return formPage(
     {
       ...{ ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path },
-      ...{ extra, notes, zone: visit.zone, chosen: run.chosen, ...shown, errors: (shown.errors ?? []).map(errorInUnits(form)) },
+      ...{ extra, notes, zone: visit.zone, chosen: run.chosen, ...shown, errors: (shown.errors ?? []).map(errorInWords(form)) },
     },
     ...before,
   );

@@ -73,11 +73,18 @@ const fieldIn = (field: Field | undefined, [name, ...rest]: readonly string[]): 
     : undefined;
 };
 
-/** Writes the limits in a message of the API in units that people read, if the unit of the field can be chosen. */
-export const errorInUnits =
+/**
+ * Writes a message of the API as people read it: the label of another field in place of its name, and limits in units if
+ * the unit of the field can be chosen.
+ */
+export const errorInWords =
   ({ body }: Pick<Form, 'body'>) =>
   (error: FieldError): FieldError => {
-    const field = body === null ? undefined : fieldIn(body, error.pointer.split('/').slice(1));
+    const names = error.pointer.split('/').slice(1);
+    const other = /^must not be before (\w+)$/.exec(error.message)?.[1];
+    const before = other && body ? fieldIn(body, names.with(-1, other)) : undefined;
+    if (before) return { ...error, message: `must not be before the ${before.label.toLowerCase()}` };
+    const field = body === null ? undefined : fieldIn(body, names);
     if (!hasUnits(field)) return error;
     const { unit } = field;
     const message = error.message.replace(

@@ -1,4 +1,8 @@
+import type { Rows } from '../areas.ts';
+import type { ReplyOf } from '../http/ask.ts';
+import { isSame } from './form-body.ts';
 import { labelOf } from './form-words.ts';
+import { LAYOUTS } from './forms/layouts.ts';
 import { rowText } from './forms/row-words.ts';
 import { countText } from './parts/count-text.ts';
 import { card } from './parts/facts.ts';
@@ -8,14 +12,19 @@ import type { Visit } from './visit.ts';
 
 const { li, p, strong, ul } = tags;
 
-const EDITORS: readonly string[] = ['replaceGuardrails', 'replaceIntegrationGuardrails'];
-
 /** Whether the form of an operation edits guardrail rules, which can be tried one by one. */
-export const editsRules = (operation: string): boolean => EDITORS.includes(operation);
+export const editsRules = (operation: string): boolean => LAYOUTS[operation]?.isReviewed === true;
 
 type Rule = Readonly<Record<string, unknown>>;
 
 const DONE = ['blocked', 'redacted', 'labelled', 'held'] as const;
+
+/** Says to how many deliveries of the last 24 hours a rule applied. */
+export const hitsText = ({ rules, exact }: ReplyOf<Rows['summarizeGuardrails']>, name: string): string => {
+  const found = rules.find(({ rule }) => rule === name);
+  const counts = DONE.flatMap((one) => (found && found[one] > 0 ? [`${countText(found[one])} ${one}`] : []));
+  return `${exact ? '' : 'at least '}${counts.join(', ') || '0'}`;
+};
 
 /**
  * Returns a function that says how often a rule applied to deliveries in the last 24 hours; null for a rule whose name is
@@ -32,24 +41,16 @@ export const readNotes = async (
   const of = operation === 'replaceIntegrationGuardrails' && id ? { integration_id: id } : {};
   const answer = await ask(rows.summarizeGuardrails, { tenant_id, ...of });
   if (!answer.ok) return undefined;
-  const found = new Map(answer.value.rules.map((rule) => [rule.rule, rule]));
-  const least = answer.value.exact ? '' : 'at least ';
   const names = new Set(rulesIn(saved).map(({ name }) => name));
   return (item) => {
     const name = (item as Rule | null)?.name;
-    if (!names.has(name)) return null;
-    const hits = found.get(String(name));
-    if (!hits) return `${least}0 in 24 h`;
-    const counts = DONE.filter((one) => hits[one] > 0).map((one) => `${one} ${least}${countText(hits[one])}`);
-    return `${counts.join(', ')} in 24 h`;
+    return names.has(name) ? `${hitsText(answer.value, String(name))} in 24 h` : null;
   };
 };
 
 const rulesIn = (value: unknown): readonly Rule[] => (Array.isArray(value) ? value.map((one) => (one ?? {}) as Rule) : []);
 
 const sentence = (rule: Rule): string => rowText(rule) ?? String(rule.name ?? 'a rule');
-
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Returns the fields of a rule, and its options beside them. */
 const flatOf = ({ options, ...others }: Rule): Rule => ({ ...others, ...(options as Rule | undefined) });
@@ -70,7 +71,7 @@ const fieldChanges = (earlier: Rule, rule: Rule): string => {
 };
 
 /** Says how two lists of rules differ. Rules with the same name count as the same rule. */
-export const ruleChanges = (from: unknown, to: unknown): readonly (readonly [what: string, text: string])[] => {
+const ruleChanges = (from: unknown, to: unknown): readonly (readonly [what: string, text: string])[] => {
   const [before, after] = [rulesIn(from), rulesIn(to)];
   const named = (rules: readonly Rule[]) => new Map(rules.map((rule) => [rule.name, rule]));
   const [old, next] = [named(before), named(after)];

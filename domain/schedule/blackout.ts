@@ -77,7 +77,7 @@ export const assertDeclared = ({ status }: Blackout): void => {
 
 /** Checks that the last day is not before the first day. @throws Refusal invalid if it is */
 export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
-  if (end_date < start_date) throw invalid('/end_date', 'must not be before the first day');
+  if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
 };
 
 /** Declares (creates) a blackout. @throws Refusal invalid if the blackout would end before it starts */

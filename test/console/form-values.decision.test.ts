@@ -6,7 +6,7 @@ import { bodyOf, type Submitted } from '../../api/console/form-body.ts';
 import { errorMap } from '../../api/console/form-errors.ts';
 import { fittingOption, formFor, oneOfsIn } from '../../api/console/form-layouts.ts';
 import { formFields } from '../../api/console/form-sections.ts';
-import { amountText, errorInUnits, helpWithLimits, instantOf, inUnit, localText, slugOf, unitsOf } from '../../api/console/form-values.ts';
+import { amountText, errorInWords, helpWithLimits, instantOf, inUnit, localText, slugOf, unitsOf } from '../../api/console/form-values.ts';
 import { labelOf, sentenceForPeople, valueWords } from '../../api/console/form-words.ts';
 import { kindOfOption, rowText } from '../../api/console/forms/row-words.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
@@ -43,15 +43,17 @@ test('the limits of a number with a unit are shown, and reported by the API, in 
       const text = `${count} ${count === 1 ? name.slice(0, -1) : name}`;
       assert.ok(helpWithLimits(field)?.toLowerCase().includes(`at most ${text}`), `${field.name} ${text}`);
       const message = `must be between ${field.min ?? 0} and ${field.max}`;
-      assert.ok(errorInUnits(formOf(row))({ pointer: field.pointer, message }).message.endsWith(` and ${text}`), field.name);
+      assert.ok(errorInWords(formOf(row))({ pointer: field.pointer, message }).message.endsWith(` and ${text}`), field.name);
     }
   assert.ok(limited >= 3, String(limited));
-  const rotate = errorInUnits(form('rotateWebhookSecret'));
+  const rotate = errorInWords(form('rotateWebhookSecret'));
   const { message } = rotate({ pointer: '/overlap_seconds', message: 'must be between 0 and 604800' });
   assert.is(message, 'must be between 0 seconds and 7 days');
   assert.match(html('rotateWebhookSecret', {}), /are accepted\. At most 7 days\./);
   const other = { pointer: '/per_second', message: 'must be between 1 and 1000' };
-  assert.equal(errorInUnits(form('replayTenantDeliveries'))(other), other, 'a number without a unit');
+  assert.equal(errorInWords(form('replayTenantDeliveries'))(other), other, 'a number without a unit');
+  const dates = errorInWords(form('declareCronBlackout'))({ pointer: '/end_date', message: 'must not be before start_date' });
+  assert.is(dates.message, 'must not be before the first day');
 });
 
 test('a default is written in its field, and is not sent if it stays', () => {

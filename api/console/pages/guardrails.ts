@@ -1,9 +1,9 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
+import { hitsText } from '../guardrail-editor.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
@@ -32,16 +32,6 @@ const lookOf = (visit: Visit) => ({ returnTo: visit.path }) as const;
 
 type Summary = ReplyOf<Rows['summarizeGuardrails']>;
 
-const DONE = ['blocked', 'redacted', 'labelled', 'held'] as const;
-
-/** Says to how many deliveries of the last 24 hours a rule applied. */
-const hitsOf = ({ rules, exact }: Summary, { name }: Rule): string => {
-  const found = rules.find(({ rule }) => rule === name);
-  if (!found) return '0';
-  const counts = DONE.filter((one) => found[one] > 0).map((one) => `${countText(found[one])} ${one}`);
-  return `${exact ? '' : 'at least '}${counts.join(', ')}`;
-};
-
 const ruleTable = (visit: Visit, rules: readonly Rule[], summary: Summary | null) =>
   rules.length === 0
     ? emptyState(
@@ -60,7 +50,7 @@ const ruleTable = (visit: Visit, rules: readonly Rule[], summary: Summary | null
             { title: 'Action', look: 'state', cell: ({ action }) => badge(STATES[action], action) },
             { title: 'Order', look: 'number', cell: (rule) => String(rules.indexOf(rule) + 1) },
             { title: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
-            ...(summary ? [{ title: 'Last 24 hours', look: 'number', cell: (rule: Rule) => hitsOf(summary, rule) } as const] : []),
+            ...(summary ? [{ title: 'Last 24 hours', look: 'number', cell: ({ name }: Rule) => hitsText(summary, name) } as const] : []),
           ],
         },
         rules,
