@@ -1,7 +1,7 @@
 import { patternFor } from './field-pattern.ts';
 import type { Field } from './form.ts';
 import { amountText, inUnit, textOf, textOfBase64, unitField, unitsOf } from './form-values.ts';
-import { valueWords } from './form-words.ts';
+import { labelOf, valueWords } from './form-words.ts';
 import { combobox } from './parts/combobox.ts';
 import { moduleScript } from './parts/module-script.ts';
 import { type Child, element, type Node, tags } from './parts/tags.ts';
@@ -130,7 +130,7 @@ const resourceControl = (field: Field, drawing: Drawing, own: Choices[string]): 
   const { value } = drawing;
   if (field.look.isSeveral)
     return combobox({
-      ...{ id, name, what: 'agent', value: '', none: null, attributes },
+      ...{ id, name, what: labelOf(field.name).toLowerCase(), value: '', none: null, attributes },
       values: Array.isArray(value) ? value.map(String) : isMissing(value) ? [] : [String(value)],
       choices: own.map(([one, text]) => ({ value: one, name: text })),
     });

@@ -19,7 +19,7 @@ export const doneNote = (done = 0): Child =>
       );
 
 /**
- * Sends a form once for each value of the field that its layout names; without such values, once. Ends at the first
+ * Sends a form once for each value of its field with several values; without such values, once. Ends at the first
  * refusal. Returns the last answer, the body with the values that are not done yet, and how many are done.
  */
 export const sendEach = async <S extends Sent>(
@@ -27,14 +27,14 @@ export const sendEach = async <S extends Sent>(
   sent: S,
   send: (sent: S) => Promise<Answer<unknown>>,
 ): Promise<{ readonly answer: Answer<unknown>; readonly body: unknown; readonly done: number }> => {
-  const name = layout?.each;
   const body = sent.body as Readonly<Record<string, unknown>>;
-  const values = name === undefined ? null : body[name];
-  if (name === undefined || !Array.isArray(values)) return { answer: await send(sent), body, done: 0 };
-  for (const [done, value] of values.entries()) {
-    const answer = await send({ ...sent, key: `${sent.key}-${value}`, body: { ...body, [name]: value } });
+  const name = Object.entries(layout?.fields ?? {}).find(([, look]) => look?.isSeveral)?.[0] ?? '';
+  const values: readonly unknown[] = Array.isArray(body?.[name]) ? body[name] : [];
+  const all = values.map((value) => ({ ...sent, key: `${sent.key}-${value}`, body: { ...body, [name]: value } }));
+  if (all.length === 0) return { answer: await send(sent), body, done: 0 };
+  for (let done = 0; ; done++) {
+    const answer = await send(all[done]!);
     if (!answer.ok) return { answer, body: { ...body, [name]: values.slice(done) }, done };
-    if (done === values.length - 1) return { answer, body, done: values.length };
+    if (done === all.length - 1) return { answer, body, done: all.length };
   }
-  return { answer: await send(sent), body, done: 0 };
 };

@@ -186,7 +186,7 @@ const NOT_YET = 'What this does is shown here while you type, or when you press 
  * Renders the form of an operation, which works without JavaScript. The result of its preview, or of its operation, is
  * beside it; on narrow screens, it is above the buttons.
  */
-export const formView = (drawn: DrawnForm): Child => {
+const formView = (drawn: DrawnForm): Child => {
   const { preview, panel, problem, errors, review } = drawn;
   if (review)
     return formElement(

@@ -19,7 +19,7 @@ export type FieldLook = {
   readonly cards?: Readonly<Record<string, string>>;
   /** Shows the values as tiles in a row instead of a list to open. */
   readonly isTiles?: true;
-  /** Several values can be chosen. The form then runs its operation once for each: see `each` of the layout. */
+  /** Several values can be chosen. The form then runs its operation once for each. At most one field of a form has this. */
   readonly isSeveral?: true;
   /** What browsers help to type: a time of day, or a URL. */
   readonly type?: 'time' | 'url';
@@ -74,8 +74,6 @@ export type FormLayout<Key extends string = string> = {
   readonly steps?: readonly (readonly [when: string, what: string])[];
   /** Shows the difference, and what the preview says about it, before the form can be saved. */
   readonly isReviewed?: true;
-  /** The field with `isSeveral` of the form. */
-  readonly each?: Key;
   /** A field that is made of another one if it stays empty: the lower-case letters, digits and hyphens of its text. */
   readonly slug?: { readonly of: Key; readonly to: Key };
 };

@@ -115,7 +115,6 @@ export const blackoutLayouts = {
       agent_id: { label: 'These agents', help: 'Each gets a blackout of its own.', isSeveral: true },
       reason: { none: 'No reason', rows: 0, help: null },
     },
-    each: 'agent_id',
   }),
   ...formLayout('changeCronBlackout', {
     submit: 'Save the blackout',
