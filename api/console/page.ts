@@ -53,6 +53,9 @@ type PageOf<T extends Answers> = {
 
 export type Page = PageOf<Answers>;
 
+/** The answer to a call that a page does not make. */
+export const NOT_ASKED: Promise<null> = Promise.resolve(null);
+
 /** Defines a page: its API calls, and how it shows their answers. */
 export const page = <T extends Answers>(row: PageOf<T>): Page => row as unknown as Page;
 

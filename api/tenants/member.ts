@@ -21,6 +21,8 @@ import { operation } from '../http/operation.ts';
 import { AsOf, listQuery, type PageWindow, paginate } from '../http/paging.ts';
 import { MemberIds } from './member-activity.ts';
 
+export { TENANT_ROLES };
+
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
 const permit = 'tenant:members:write';
@@ -61,10 +63,11 @@ const listMembers = async (ctx: Ctx, { q = '', user_id, role, ...window }: Membe
   // A read of the past takes each stream from the log, so that a search would read a stream for each member.
   if (text !== '' && ctx.asOf) throw invalid('/query/as_of', 'cannot be combined with q: search the members of today', 'not_with_filters');
   // The names are in the streams of the users, so that a search reads those of all members.
-  const named = text === '' ? null : await inBatches(ofRole, READ_AT_ONCE, async ({ id }) => isNamed(await viewOf(id), text));
-  const found = ofRole.filter((_, n) => named?.[n] ?? true);
+  const searched = text === '' ? null : await inBatches(ofRole, READ_AT_ONCE, ({ id }) => viewOf(id));
+  const named = searched && new Map(searched.filter((view) => isNamed(view, text)).map((view) => [view.user_id, view]));
+  const found = named ? ofRole.filter(({ id }) => named.has(id)) : ofRole;
   const { items, next } = paginate(found, window);
-  const views = await Promise.all(items.map(({ id }) => viewOf(id)));
+  const views = await Promise.all(items.map(({ id }) => named?.get(id) ?? viewOf(id)));
   return { body: JSON.stringify(z.array(MemberRead).parse(views)), next, total: found.length, position: tenant.position };
 };
 

@@ -3,7 +3,7 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { type AgentNumbers, agentTable } from '../agent-table.ts';
 import { askHeld } from '../held-groups.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
@@ -81,8 +81,6 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         },
         createLink(visit),
       );
-
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 type Lists = {
   readonly activity: Answer<ReplyOf<Rows['listAgentActivity']>> | null;

@@ -3,7 +3,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
 import { mayAct, startForm } from '../chat-forms.ts';
 import { askWhetherItAnswers, composeNotes } from '../compose-notes.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -44,8 +44,6 @@ const sessionTable = (found: readonly Session[], visit: Visit): Child =>
         },
         found,
       );
-
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /**
  * The page with the sessions of an agent, newest first. Visitors who may read all sessions of the tenant get a link to

@@ -4,7 +4,7 @@ import { budgetTimes } from '../budget-hours.ts';
 import { budgetCards } from '../budget-table.ts';
 import { costChart } from '../cost-chart.ts';
 import { agentNames, namesIn } from '../names.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { dataTable } from '../parts/data-table.ts';
@@ -105,8 +105,6 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
     [...groups.map((group) => ({ ...group, group })), total],
   );
 };
-
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /** The page with the costs of a tenant's agents, and how much of their hourly budgets they have used. */
 export const costListPage = page({

@@ -3,7 +3,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
 import { findGuides } from '../guides.ts';
 import { entriesOf, navigationOf } from '../navigation.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
@@ -148,8 +148,6 @@ const formHits = (visit: Visit, query: string): Hit[] => {
       return { href: `/console/run/${operation}${parameters}`, label: summary, kind: 'form', icon: 'plus' };
     });
 };
-
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /** Leads to the deliveries that have the text as the id of their provider, where nothing else was found. */
 const deliveryHits = ({ params, may }: Visit, query: string): Hit[] =>

@@ -2,7 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { keyTable } from '../key-table.ts';
 import { membersAmong, peopleIn } from '../names.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
 import { auditEntry } from '../parts/audit-entry.ts';
 import { badge } from '../parts/badge.ts';
@@ -119,8 +119,6 @@ const tabsOf = (visit: Visit): Child =>
       ),
     ),
   );
-
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /** The page of a member: what they may do with which agents, who gave it to them, and what happened to them. */
 export const memberPage = page({

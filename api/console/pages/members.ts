@@ -1,8 +1,9 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { TENANT_ROLES } from '../../tenants/member.ts';
 import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
 import { countText } from '../parts/count-text.ts';
 import { type DataColumn, dataTable } from '../parts/data-table.ts';
@@ -43,8 +44,7 @@ export const actionsFor = (member: Member, owners: number, visit: Visit): readon
 
 type Activity = ReplyOf<Rows['listMemberActivity']>[number];
 
-const ROLES = ['OWNER', 'ADMIN', 'MEMBER', 'AUDITOR'] as const satisfies readonly Member['role'][];
-type Role = (typeof ROLES)[number];
+type Role = Member['role'];
 
 const unknown = (): Child => span({ class: 'quiet' }, '—');
 
@@ -80,7 +80,9 @@ const memberTable = (members: readonly Member[], visit: Visit, { owners, activit
 
 type Counts = Readonly<Record<Role, Answer<readonly Member[]>>>;
 
-const countOf = (counts: Counts, role: Role): number => Number(counts[role].headers.get('total-count') ?? 0);
+const totalOf = (answer: Answer<readonly Member[]>): number => Number(answer.headers.get('total-count') ?? 0);
+
+const countOf = (counts: Counts, role: Role): number => totalOf(counts[role]);
 
 const tabsOf = (visit: Visit, counts: Counts): Child => {
   const tab = (value: Role | null, label: string, count: number) => ({
@@ -88,10 +90,10 @@ const tabsOf = (visit: Visit, counts: Counts): Child => {
     label: [label, span({ class: 'quiet', 'data-count': String(count) } as never, ` ${countText(count)}`)],
     href: withQuery(visit, { role: value, cursor: null }),
   });
-  const all = ROLES.reduce((sum, role) => sum + countOf(counts, role), 0);
+  const all = TENANT_ROLES.reduce((sum, role) => sum + countOf(counts, role), 0);
   return filterTabs('Filter by role', visit.query.get('role'), [
     tab(null, 'All', all),
-    ...ROLES.map((role) => tab(role, role, countOf(counts, role))),
+    ...TENANT_ROLES.map((role) => tab(role, role, countOf(counts, role))),
   ]);
 };
 
@@ -103,8 +105,6 @@ const nothing = (visit: Visit): Child =>
       )
     : emptyState({ icon: 'users', title: 'No members', why: 'At this time the tenant had none.' });
 
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
-
 /** The page with the members of the tenant, their roles and their invitations. */
 export const membersPage = page({
   path: '/console/t/:tenant_id/members',
@@ -113,12 +113,15 @@ export const membersPage = page({
   categories: ['tenant', 'agent', 'user'],
   asks: ({ ask, rows, params, query, may, asOf }) => {
     const tenant_id = params.tenant_id!;
+    // Members of the past cannot be searched.
+    const search = valuesIn(query, asOf === null ? ['q'] : []) as { readonly q?: string };
     const members = ask(rows.listMembers, {
       tenant_id,
-      ...valuesIn(query, asOf === null ? ['q', 'role', 'cursor'] : ['role', 'cursor']),
+      ...{ ...search, ...valuesIn(query, ['role', 'cursor']) },
     } as never);
     const idsOf = (found: readonly Member[]) => found.map(({ user_id }) => user_id).join(',');
-    const ofRole = (role: Role) => ask(rows.listMembers, { tenant_id, role, limit: 1 });
+    const ofRole = (role: Role) => ask(rows.listMembers, { tenant_id, role, limit: 1, ...search });
+    const OWNER = ofRole('OWNER');
     return {
       members,
       activity:
@@ -127,18 +130,20 @@ export const membersPage = page({
               found.ok && found.value.length > 0 ? ask(rows.listMemberActivity, { tenant_id, user_id: idsOf(found.value) }) : null,
             )
           : NOT_ASKED,
-      ...{ OWNER: ofRole('OWNER'), ADMIN: ofRole('ADMIN'), MEMBER: ofRole('MEMBER'), AUDITOR: ofRole('AUDITOR') },
+      // Whether an OWNER is the last one does not depend on the search.
+      owners: search.q ? ask(rows.listMembers, { tenant_id, role: 'OWNER', limit: 1 }) : OWNER,
+      ...{ OWNER, ADMIN: ofRole('ADMIN'), MEMBER: ofRole('MEMBER'), AUDITOR: ofRole('AUDITOR') },
     };
   },
   title: () => 'Members',
-  view: ({ members, activity, ...counts }, visit) => {
+  view: ({ members, activity, owners, ...counts }, visit) => {
     const add = formLink(visit, visit.rows.inviteMember, { tenant_id: visit.params.tenant_id! }, 'Invite a member', {
       icon: 'plus',
       look: 'primary',
       returnTo: visit.path,
     });
     const numbers = activity?.ok ? new Map(activity.value.map((one) => [one.user_id, one])) : null;
-    const shown = { owners: countOf(counts, 'OWNER'), activity: numbers };
+    const shown = { owners: totalOf(owners), activity: numbers };
     const kept = valuesIn(visit.query, ['role']);
     return [
       heading('Members', 'People of this tenant, and what they may do in it.', add),

@@ -2,7 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
-import { page } from '../page.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { dataTable } from '../parts/data-table.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs } from '../parts/filters.ts';
@@ -83,8 +83,6 @@ const tabsOf = (visit: Visit): Child =>
 
 const NO_SKILLS = { icon: 'zap', title: 'No skills', why: 'A skill is a text of instructions that agents follow.' } as const;
 const NO_TOOLS = { icon: 'settings', title: 'No tools', why: 'A tool lets agents act in another system.' } as const;
-
-const NOT_ASKED: Promise<null> = Promise.resolve(null);
 
 /** The page with the skills and the tools of the tenant, whichever agents have them. */
 export const skillListPage = page({
