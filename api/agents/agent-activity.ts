@@ -10,6 +10,7 @@ import { hoursByAgent, queueByAgent, receivedByAgent } from '../../projections/a
 import { dailyCosts } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { idList } from '../http/id-list.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { reuse } from '../http/reuse.ts';
@@ -123,12 +124,7 @@ export const AgentActivity = z
 export const MAX_IDS = 200;
 
 /** A list of ids of agents, as a query has it. */
-export const AgentIds = z
-  .string()
-  .regex(
-    new RegExp(`^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,${MAX_IDS - 1}}$`),
-    `must be a list of at most ${MAX_IDS} ids of agents, separated by commas`,
-  );
+export const AgentIds = idList('agents', MAX_IDS);
 
 const query = z.strictObject({
   agent_id: AgentIds.optional().meta({ description: `Only these agents, separated by commas; by default, the newest ${MAX_IDS}` }),

@@ -7,6 +7,7 @@ import type { Recorded } from '../../domain/event.ts';
 import { EventId, Instant, Timestamp } from '../../domain/fields.ts';
 import { microsOf, Usd, usdOf } from '../../domain/money.ts';
 import { invalid } from '../../domain/refusal.ts';
+import { inBatches } from '../http/in-batches.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 
@@ -127,10 +128,7 @@ const usageOfHours = async (ctx: Ctx, { agent_id, hours, limit }: Wanted): Promi
       refused_event_id: used.refused_event_id,
     };
   };
-  const found: z.output<typeof BudgetHourRead>[] = [];
-  for (let index = 0; index < hours.length; index += READ_AT_ONCE)
-    found.push(...(await Promise.all(hours.slice(index, index + READ_AT_ONCE).map(usageOf))));
-  return found;
+  return inBatches(hours, READ_AT_ONCE, usageOf);
 };
 
 export const budgetUsageOperations = {

@@ -15,7 +15,7 @@ import { costs } from '../../projections/billing/cost.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { CostPeriod, dayOf, nextDay, type Period, PeriodQuery, periodOf, startOf, usageOf } from './cost-period.ts';
-import { CostSeries, compareCosts, PreviousCosts } from './cost-series.ts';
+import { CostSeries, compareCosts, NOT_COMPARED, PreviousCosts } from './cost-series.ts';
 
 const GROUPINGS = ['day', 'agent', 'model', 'cause'] as const;
 type Grouping = (typeof GROUPINGS)[number];
@@ -172,8 +172,6 @@ const anomalyOf = (days: ReadonlyMap<string, number> | undefined, { start, end }
   const { day, cost, median, spread, floor } = found;
   return { day, cost_usd: usdOf(cost), median_usd: usdOf(median), spread_usd: usdOf(spread), floor_usd: usdOf(floor) };
 };
-
-const NOT_COMPARED = { series: null, previous: null, forecast_usd: null };
 
 const breakdown = async (ctx: Ctx, period: Period, group_by: Grouping, isCompared: boolean) => {
   const rows: readonly Dated[] = group_by === 'day' ? await datedUsage(ctx, period) : await usageOf(ctx, period);

@@ -5,7 +5,7 @@ import { FORECAST_DAYS, forecastOf } from '../../domain/billing/forecast.ts';
 import { usdOf } from '../../domain/money.ts';
 import { costliestAgents, dailyCostsOf, dailyTotals, firstCostDay } from '../../projections/billing/cost.queries.ts';
 import type { Ctx } from '../http/operation.ts';
-import { CostPeriod, dayOf, nextDay, type Period, startOf } from './cost-period.ts';
+import { CostPeriod, dayOf, type Period, startOf } from './cost-period.ts';
 
 /** The number of agents that have a series of their own. */
 const MAX_SERIES = 5;
@@ -61,6 +61,9 @@ const forecastFor = async (ctx: Ctx, { start, end }: Period, spent: number): Pro
   return forecastOf({ spent, first, recent, now, end });
 };
 
+/** What the breakdown of a period has that is not compared. */
+export const NOT_COMPARED = { series: null, previous: null, forecast_usd: null };
+
 /**
  * Returns the costs of the period by day and agent, those of the period before, and a forecast. The costs are stored for
  * whole days, so all three are null if the period does not consist of whole days.
@@ -68,11 +71,11 @@ const forecastFor = async (ctx: Ctx, { start, end }: Period, spent: number): Pro
 export const compareCosts = async (ctx: Ctx, period: Period) => {
   const { start, end } = period;
   const [from, to] = [dayOf(start), dayOf(end)];
-  if (startOf(from) !== start || startOf(to) !== end) return { series: null, previous: null, forecast_usd: null };
+  if (startOf(from) !== start || startOf(to) !== end) return NOT_COMPARED;
   const length = (Date.parse(end) - Date.parse(start)) / DAY_MS;
   const before = addDays(from, -length);
   const [all, earlier] = await Promise.all([totals(ctx, from, to), totals(ctx, before, from)]);
-  const [series, forecast] = await Promise.all([seriesOf(ctx, all, from, nextDay(end)), forecastFor(ctx, period, sumOf(all))]);
+  const [series, forecast] = await Promise.all([seriesOf(ctx, all, from, to), forecastFor(ctx, period, sumOf(all))]);
   return {
     series,
     previous: { period: { start: startOf(before), end: start }, total_cost_usd: usdOf(sumOf(earlier)), days: daysOf(earlier) },

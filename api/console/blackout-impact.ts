@@ -6,7 +6,7 @@ import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
 import { icon } from './parts/icon.ts';
 import { localTimeOf } from './parts/local-time.ts';
-import { dayName, daysAfter } from './parts/period.ts';
+import { dayName, daysAfter, monthName } from './parts/period.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { zoned } from './parts/time.ts';
 import { tenantPath, type Visit } from './visit.ts';
@@ -63,8 +63,6 @@ const columnsOf = ({ first_day, last_day }: Impact, zone: string): readonly Data
   ];
 };
 
-const monthText = (month: string): string => `${dayName(`${month}-01`).split(' ')[1]} ${month.slice(0, 4)}`;
-
 /** Names the jobs that would not run at all in a month of the blackout, each with its next run. */
 const entirelySkipped = ({ jobs }: Impact): Child => {
   const skipped = jobs.filter(({ skipped_months }) => skipped_months.length > 0);
@@ -72,7 +70,7 @@ const entirelySkipped = ({ jobs }: Impact): Child => {
   const names = skipped.flatMap(({ job_name, agent_name, skipped_months, next_due_at }, index) => [
     index > 0 ? ', ' : ' ',
     strong(null, job_name),
-    ` of ${agent_name} in ${skipped_months.length > 1 ? `${skipped_months.length} months from ` : ''}${monthText(skipped_months[0]!)}`,
+    ` of ${agent_name} in ${skipped_months.length > 1 ? `${skipped_months.length} months from ` : ''}${monthName(skipped_months[0]!)}`,
     next_due_at === null ? ' (never again)' : [' (next ', zoned(next_due_at, 'minute'), ')'],
   ]);
   return p(

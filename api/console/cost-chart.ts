@@ -2,22 +2,21 @@ import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
 import { barChart, type ChartTone } from './parts/chart.ts';
 import { usd } from './parts/money.ts';
+import { dateOf, daysAfter } from './parts/period.ts';
 import { type Child, tags } from './parts/tags.ts';
 
 const { div, p, strong } = tags;
 
 type Breakdown = ReplyOf<Rows['readCostBreakdown']>;
 
-const DAY_MS = 86_400_000;
 /** The colours of the agents that cost the most, and of all others. */
 const TONES: readonly ChartTone[] = ['accent', 'good', 'warn', 'busy', 'bad', 'calm'];
-
-const dayOf = (at: string | number): string => new Date(at).toISOString().slice(0, 10);
 
 /** Returns the days from the start of a period to its end or, if it is earlier, to `last` (milliseconds since 1970). */
 const daysOf = ({ start, end }: Breakdown['period'], last: number): readonly string[] => {
   const days: string[] = [];
-  for (let at = Date.parse(`${dayOf(start)}T00:00:00Z`); at <= Math.min(Date.parse(end) - 1, last); at += DAY_MS) days.push(dayOf(at));
+  const until = dateOf(Math.min(Date.parse(end) - 1, last));
+  for (let day = dateOf(start); day <= until; day = daysAfter(day, 1)) days.push(day);
   return days;
 };
 
@@ -77,7 +76,7 @@ const summary = ({ total_cost_usd, total_repriced_usd, forecast_usd, period }: B
       ? null
       : [
           'Forecast until ',
-          dayOf(Date.parse(period.end) - 1),
+          dateOf(Date.parse(period.end) - 1),
           ': ',
           strong({ 'data-forecast': String(forecast_usd) } as never, usd(forecast_usd)),
           ', if the rest costs as much per day as the last seven days.',

@@ -14,7 +14,9 @@ import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { Held } from '../../projections/webhooks/delivery-fields.ts';
 import { heldByBudget } from '../../projections/webhooks/delivery-states.ts';
 import { firstMessageAt, lastAcknowledgedAt, messagesAfter } from '../../projections/webhooks/runner-queue.queries.ts';
+import { AgentIds } from '../agents/agent-activity.ts';
 import { agentVisibility } from '../agents/readable-agents.ts';
+import { inBatches } from '../http/in-batches.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
@@ -125,14 +127,8 @@ const createPresenceCache = (broker: RunnerBroker) => {
   };
 };
 
-const AGENT_IDS = /^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,199}$/;
-
 const query = listQuery({
-  agent_id: z
-    .string()
-    .regex(AGENT_IDS, 'must be a list of at most 200 ids of agents, separated by commas')
-    .optional()
-    .meta({ description: 'Only these agents, separated by commas; at most 200' }),
+  agent_id: AgentIds.optional().meta({ description: 'Only these agents, separated by commas; at most 200' }),
 }).omit({ sort: true });
 
 /**
@@ -172,9 +168,7 @@ export const runnerPresenceOperations = (broker: RunnerBroker, presenceOf = crea
       const visibility = await agentVisibility(ctx);
       const { body, next } = await agentPage(ctx.reads, tenant_id, { visibility, ids: agent_id?.split(',') }, windowOf(window));
       const ids = (JSON.parse(body) as { id: string }[]).map(({ id }) => id);
-      const docs: string[] = [];
-      for (let first = 0; first < ids.length; first += BATCH)
-        docs.push(...(await Promise.all(ids.slice(first, first + BATCH).map((id) => presenceOf(ctx, { tenant_id, agent_id: id })))));
+      const docs = await inBatches(ids, BATCH, (id) => presenceOf(ctx, { tenant_id, agent_id: id }));
       return { body: `[${docs}]`, next };
     },
   }),

@@ -13,12 +13,16 @@ import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cro
 import { cronJobs } from '../../projections/schedule/cron-job.ts';
 import { decidedAheadOf, MAX_OCCURRENCES } from '../../projections/schedule/cron-occurrence.queries.ts';
 import { visibleAgents } from '../agents/readable-agents.ts';
+import { inBatches } from '../http/in-batches.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { plannedJob } from './cron-occurrences.ts';
 
 /** The maximum number of due times that one call examines, shared between the jobs. Of more, it counts the first ones. */
 const MAX_EXAMINED = 20_000;
+
+/** How many agents of a draft are checked in parallel. */
+const CHECKED_AT_ONCE = 50;
 
 const Day = z.string().meta({ format: 'date', examples: ['2026-12-24'] });
 
@@ -137,7 +141,8 @@ export const blackoutImpactOperations = {
     run: async (ctx, { tenant_id, ...draft }) => {
       Blackout.assertOrdered(draft);
       await checkOnce(ctx, async () => {
-        for (const [n, agent_id] of (draft.agent_ids ?? []).entries()) await assertVisibleAgent(ctx, agent_id, `/agent_ids/${n}`);
+        const given = [...(draft.agent_ids ?? []).entries()];
+        await inBatches(given, CHECKED_AT_ONCE, ([n, agent_id]) => assertVisibleAgent(ctx, agent_id, `/agent_ids/${n}`));
       });
       return { id: tenant_id, revision: -1, position: null, state: await impactOf(ctx, draft) };
     },

@@ -6,6 +6,7 @@ import { agents } from '../../projections/agents/agent.ts';
 import { agentCountsOf } from '../../projections/agents/agent-access.queries.ts';
 import { lastKeyUses } from '../../projections/identity/api-key.queries.ts';
 import { apikeys } from '../../projections/identity/api-key.ts';
+import { idList } from '../http/id-list.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 
@@ -26,13 +27,7 @@ const MemberActivity = z
   .meta({ id: 'MemberActivity' });
 
 /** A schema for a query parameter with ids of members. */
-export const MemberIds = z
-  .string()
-  .regex(
-    new RegExp(`^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,${MAX_IDS - 1}}$`),
-    `must be a list of at most ${MAX_IDS} ids of members, separated by commas`,
-  )
-  .optional();
+export const MemberIds = idList('members', MAX_IDS).optional();
 
 const query = z.strictObject({
   user_id: MemberIds.meta({ description: `Only these members, separated by commas; by default, ${MAX_IDS} of them` }),

@@ -182,17 +182,17 @@ export const positionOfEvent = async (reads: Reads, event_id: string): Promise<P
   return entry && parseToken(entry.position);
 };
 
+/** Returns what the audit log of the tenant says about an event; null if it lacks the event. */
+export const describedEvent = async (reads: Reads, event_id: string): Promise<Described | null> =>
+  byKey<Described, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
+
 /** The name and the e-mail address of an actor, as the tenant may see them. */
 export type ActorNames = { readonly name: string | null; readonly email: string | null };
 
 export const actorNamesOf = async (reads: Reads, event_id: string): Promise<ActorNames | null> => {
-  const entry = await byKey<{ readonly actor?: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
-  return entry?.actor ? { name: entry.actor.name, email: entry.actor.email } : null;
+  const actor = (await describedEvent(reads, event_id))?.actor;
+  return actor ? { name: actor.name, email: actor.email } : null;
 };
-
-/** Returns what the audit log of the tenant says about an event; null if it lacks the event. */
-export const describedEvent = async (reads: Reads, event_id: string): Promise<Described | null> =>
-  byKey<Described, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
 
 const placeOfEvent = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
   db.selectFrom('audit.audit_logs as entry').select('entry.place').where('entry.id', '=', id).where('entry.tenant_id', '=', tenant_id),

@@ -29,8 +29,13 @@ export const weekdayOf = (date: string): number => (new Date(date).getUTCDay() +
 /** Returns the name of the weekday of a date. */
 export const weekdayName = (date: string): string => WEEKDAYS[weekdayOf(date)]!;
 
+const monthOnly = (date: string): string => MONTHS[Number(date.slice(5, 7)) - 1]!;
+
 /** Formats a date for people: `23 November`. */
-export const dayName = (date: string): string => `${Number(date.slice(8))} ${MONTHS[Number(date.slice(5, 7)) - 1]}`;
+export const dayName = (date: string): string => `${Number(date.slice(8))} ${monthOnly(date)}`;
+
+/** Formats the month of a date or of a month (YYYY-MM): `November 2026`. */
+export const monthName = (date: string): string => `${monthOnly(date)} ${date.slice(0, 4)}`;
 
 const isDate = (text: string): boolean => /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dateOf(text) === text;
 
@@ -54,8 +59,7 @@ const monthOf = (date: string): Period => {
   const from = `${date.slice(0, 7)}-01`;
   const to = `${daysAfter(from, 31).slice(0, 7)}-01`;
   const previous = `${daysAfter(from, -1).slice(0, 7)}-01`;
-  const title = `${MONTHS[Number(from.slice(5, 7)) - 1]} ${from.slice(0, 4)}`;
-  return { view: 'month', from, to, days: daysBetween(from, to), previous, next: to, title };
+  return { view: 'month', from, to, days: daysBetween(from, to), previous, next: to, title: monthName(from) };
 };
 
 /**
