@@ -4,7 +4,7 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { usdOf } from '../../domain/money.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import { limitedAgents } from '../../projections/tenants/attention.queries.ts';
+import { limitedAgents, MAX_BUDGETS } from '../../projections/tenants/attention.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { visibleAgents } from './readable-agents.ts';
@@ -30,6 +30,8 @@ const BudgetState = z
     resets_at: Timestamp.meta({ description: 'When the next hour (UTC) begins, with the whole budget' }),
   })
   .meta({ id: 'BudgetState' });
+
+export { MAX_BUDGETS };
 
 type Limited = Awaited<ReturnType<typeof limitedAgents>>[number];
 
@@ -63,8 +65,7 @@ export const budgetStateOperations = {
     method: 'get',
     path: '/tenant/:tenant_id/budgets',
     summary: 'List the use of hourly budgets',
-    details:
-      'Those agents that have a limit and that the caller may see, the fullest first: at most 100, the active ones and those that changed last before others.',
+    details: `Those agents that have a limit and that the caller may see, the fullest first: at most ${MAX_BUDGETS}, the active ones and those that changed last before others.`,
     permit: 'tenant:read',
     query: z.strictObject({}),
     reply: z.array(BudgetState),

@@ -1,3 +1,4 @@
+import { MAX_BUDGETS } from '../agents/budget-state.ts';
 import type { Rows } from '../areas.ts';
 import type { Answer, ReplyOf } from '../http/ask.ts';
 import { formLink } from './action.ts';
@@ -18,8 +19,6 @@ const { a, button, div, form, input, label, p, span } = tags;
 type Budget = ReplyOf<Rows['listBudgets']>[number];
 
 const HOUR_MS = 3_600_000;
-/** The maximum number of budgets that the API returns. */
-const MAX_BUDGETS = 100;
 
 /** Says what the used amount is made of. */
 const sumText = ({ used_usd, sessions_usd, settled_usd, reserved_usd }: Budget): string =>

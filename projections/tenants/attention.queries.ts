@@ -131,7 +131,7 @@ export const namesOf = async (
 };
 
 /** The maximum number of agents whose budgets are read. */
-const MAX_BUDGETS = 100;
+export const MAX_BUDGETS = 100;
 
 const limited = defineQuery((db, { tenant_id, agent_ids }: OfAgents) =>
   db
