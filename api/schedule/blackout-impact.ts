@@ -54,7 +54,9 @@ export const BlackoutImpact = z
     }),
     last_day: Day.nullable().meta({ description: 'The last day of this period; null if none follows' }),
     runs: z.int().meta({ description: 'How many runs would be suppressed in this period that would fire now', examples: [4] }),
-    exact: z.boolean().meta({ description: 'Whether all runs and jobs were counted. Otherwise, there can be more' }),
+    exact: z
+      .boolean()
+      .meta({ description: 'Whether all runs and jobs were counted. Otherwise, there can be more runs, jobs and skipped months' }),
     already_suppressed: z.int().meta({ description: 'How many runs in this period present blackouts suppress anyway', examples: [0] }),
     jobs: z.array(JobImpact).meta({ description: 'The jobs that the blackout would affect; those with most runs come first' }),
   })
@@ -102,7 +104,7 @@ const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
   let left = MAX_EXAMINED;
   for (const [index, job] of planned.entries()) {
     // What a job does not need of its share is left for those after it.
-    const budget = { left: Math.floor(left / (planned.length - index)) };
+    const budget = { left: performance.now() > endsAt ? 0 : Math.floor(left / (planned.length - index)) };
     left -= budget.left;
     const impact = await inSlices(impactOn(job, { days: draft, period, now, blackouts, decided, budget }), budget, endsAt);
     left += Math.max(0, budget.left);

@@ -13,7 +13,7 @@ export type DayImpact = { readonly date: string; readonly runs: number; readonly
 /**
  * What a blackout would change for one job in one period. `already` is how many runs present blackouts suppress there
  * anyway. `skipped_months` (YYYY-MM) are the calendar months in which the job would not run at all. `next_due_at` is the
- * first due time after the period; null if there is none. If not `isExact`, there are more runs than were examined.
+ * first due time after the period; null if there is none. If not `isExact`, the budget ended first: there can be more runs, or more skipped months.
  */
 export type JobImpact = {
   readonly runs: number;
@@ -63,26 +63,29 @@ export type ImpactOptions = {
 
 type Steps<T> = Generator<void, T>;
 
+/** 'unknown' if the budget ended before a run was found. */
+type IsDue = boolean | 'unknown';
+
 /** Whether the job is due between two times, outside of present blackouts. `to` is null for no end. */
-const runsBetween = function* (job: ScheduledJob, from: string, to: string | null, { blackouts, budget }: ImpactOptions): Steps<boolean> {
+const runsBetween = function* (job: ScheduledJob, from: string, to: string | null, { blackouts, budget }: ImpactOptions): Steps<IsDue> {
   let due = nextOccurrence(job.recurrence, justBefore(later(from, job.scheduled_at)));
   for (; due !== null && (to === null || due < to); due = nextOccurrence(job.recurrence, due)) {
     if (!blackoutOf(blackouts, job.agent_id, due)) return true;
-    // A job that cannot be examined to the end is not called skipped.
-    if (budget.left-- <= 0) return true;
+    if (budget.left-- <= 0) return 'unknown';
     yield;
   }
   return false;
 };
 
 /** Whether the job would run in a calendar month on other days than those of the period, or has done so. */
-const runsInMonth = function* (job: ScheduledJob, month: string, options: ImpactOptions): Steps<boolean> {
+const runsInMonth = function* (job: ScheduledJob, month: string, options: ImpactOptions): Steps<IsDue> {
   const { timezone: zone } = options.days;
   const [first, last] = options.period;
   const begun = later(instantOf(`${first}T00:00:00`, zone), options.now);
   const end = startAfter(`${month}-01`, 'months', zone);
   const start = instantOf(`${month}-01T00:00:00`, zone);
-  if (yield* runsBetween(job, start, end !== null && end < begun ? end : begun, options)) return true;
+  const before = yield* runsBetween(job, start, end !== null && end < begun ? end : begun, options);
+  if (before !== false) return before;
   const after = startAfter(last, 'days', zone);
   return after !== null && (yield* runsBetween(job, later(start, after), end, options));
 };
@@ -113,9 +116,11 @@ export const impactOn = function* (job: ScheduledJob, options: ImpactOptions): S
   }
   const after = startAfter(last, 'days', zone);
   const skipped_months: string[] = [];
-  if (isExact)
-    for (const month of new Set([...byDay.keys()].map((date) => date.slice(0, 7))))
-      if (!(yield* runsInMonth(job, month, options))) skipped_months.push(month);
+  for (const month of isExact ? new Set([...byDay.keys()].map((date) => date.slice(0, 7))) : []) {
+    const isDue = yield* runsInMonth(job, month, options);
+    if (isDue === 'unknown') isExact = false;
+    if (isDue === false) skipped_months.push(month);
+  }
   return {
     ...{ runs, already, isExact, skipped_months },
     days: [...byDay].map(([date, day]) => ({ date, ...day })),

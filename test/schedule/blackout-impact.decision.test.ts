@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { occurrenceId } from '../../domain/schedule/cron-run.ts';
 import { type ImpactBudget, type ImpactOptions, impactOn, nextPeriod, type ScheduledJob } from '../../domain/schedule/impact.ts';
 import type { PresentBlackout } from '../../domain/schedule/preview.ts';
 import { nextOccurrence, type Recurrence } from '../../domain/schedule/recurrence.ts';
@@ -18,6 +19,8 @@ type Given = {
   readonly blackouts?: readonly Partial<PresentBlackout>[];
   readonly left?: number;
   readonly yearly?: boolean;
+  /** The due times that are decided already. */
+  readonly decided?: readonly string[];
 };
 
 const jobOf = ({ cron = '0 12 * * *', recurrence, now = NOW, scheduled_at = '2026-01-01T00:00:00.000Z' }: Given): ScheduledJob => {
@@ -32,12 +35,19 @@ const calculate = (given: Given, budget: ImpactBudget = { left: given.left ?? 20
   const { start, end, zone = 'UTC', now = NOW, yearly = false } = given;
   const days = { start_date: start, end_date: end, recurring_yearly: yearly, timezone: zone };
   const blackouts = (given.blackouts ?? []).map((one, n) => ({ ...NONE, id: `c${n}`, start_date: '', end_date: '', ...one }));
-  const options: ImpactOptions = { days, period: nextPeriod(days, now)!, now, blackouts, decided: new Set(), budget };
+  const decided = new Set((given.decided ?? []).map((due) => occurrenceId('cjob', due)));
+  const options: ImpactOptions = { days, period: nextPeriod(days, now)!, now, blackouts, decided, budget };
   const steps = impactOn(jobOf(given), options);
   for (let turns = 0; ; turns++) {
     const { done, value } = steps.next();
     if (done) return { ...value, turns };
   }
+};
+
+/** Due twice in December: once in the period, and once in a present blackout. */
+const TWICE_A_MONTH: Given = {
+  ...{ cron: '0 9 1,15 * *', start: '2026-12-15', end: '2026-12-15' },
+  blackouts: [{ start_date: '2026-12-01', end_date: '2026-12-02' }],
 };
 
 const SKIPPED: readonly (readonly [name: string, given: Given, months: readonly string[]])[] = [
@@ -53,11 +63,7 @@ const SKIPPED: readonly (readonly [name: string, given: Given, months: readonly 
     { cron: '0 9 * * 1', start: '2026-11-23', end: '2026-11-30', scheduled_at: '2026-11-20T00:00:00.000Z' },
     ['2026-11'],
   ],
-  [
-    'the other run of the month is in another blackout',
-    { cron: '0 9 1,15 * *', start: '2026-12-15', end: '2026-12-15', blackouts: [{ start_date: '2026-12-01', end_date: '2026-12-02' }] },
-    ['2026-12'],
-  ],
+  ['the other run of the month is in another blackout', TWICE_A_MONTH, ['2026-12']],
   ['once', { recurrence: { kind: 'once', at: '2026-12-24T09:00:00.000Z' }, start: '2026-12-24', end: '2026-12-24' }, ['2026-12']],
 ];
 
@@ -84,6 +90,15 @@ const COUNTED: readonly (readonly [name: string, given: Given, runs: number, alr
   ],
   ['a budget that is used up', { cron: '* * * * *', start: '2026-12-01', end: '2026-12-01', left: 100 }, 100, 0, false],
   ['a budget that just suffices', { start: '2026-12-01', end: '2026-12-03', left: 3 }, 3, 0, true],
+  ['a budget that ends before the month of the period is examined', { ...TWICE_A_MONTH, left: 1 }, 1, 0, false],
+  ['a budget that suffices for the month, too', { ...TWICE_A_MONTH, left: 2 }, 1, 0, true],
+  [
+    'decided runs need no budget',
+    { start: '2026-12-01', end: '2026-12-03', decided: ['2026-12-01T12:00:00.000Z', '2026-12-02T12:00:00.000Z'], left: 1 },
+    1,
+    0,
+    true,
+  ],
   ['from the first year', { start: '0001-01-01', end: '2026-11-21' }, 2, 0, true],
 ];
 
