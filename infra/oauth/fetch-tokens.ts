@@ -25,21 +25,26 @@ const membersIn = (bytes: Uint8Array): Answer | null => {
 /** The longest lifetime of a token that is believed, in seconds. */
 const MAX_LIFETIME = 10 * 365 * 86_400;
 
-const isLifetime = (value: unknown): boolean => value !== '' && Number(value) >= 0 && Number(value) <= MAX_LIFETIME;
+const isLifetime = (value: unknown): boolean =>
+  (typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')) && Number(value) >= 0 && Number(value) <= MAX_LIFETIME;
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /**
  * Returns an answer with tokens in the form of RFC 6749, 5.1. What is optional and cannot be used is left out, because the
  * provider may have replaced the refresh token: if the answer was refused, the account would lose its connection.
  */
 const standardTokens = (answer: Answer): Answer => {
-  const { token_type, scope, expires_in } = answer;
+  const { token_type, scope, expires_in, refresh_token, id_token } = answer;
   const type = typeof token_type === 'string' ? token_type.toLowerCase() : '';
   const standard: Answer = {
     ...answer,
     // Slack uses other types for bearer tokens, such as `bot`.
     token_type: STANDARD_TYPES.includes(type) ? type : 'bearer',
-    scope: Array.isArray(scope) ? scope.join(' ') : scope,
-    expires_in: isLifetime(expires_in ?? '') ? Number(expires_in) : null,
+    scope: Array.isArray(scope) ? scope.filter((one) => typeof one === 'string').join(' ') : textOrNull(scope),
+    refresh_token: textOrNull(refresh_token),
+    id_token: textOrNull(id_token),
+    expires_in: isLifetime(expires_in) ? Number(expires_in) : null,
   };
   const isUsable = ([, value]: [string, unknown]): boolean => value !== null && value !== undefined && value !== '';
   return Object.fromEntries(Object.entries(standard).filter(isUsable));

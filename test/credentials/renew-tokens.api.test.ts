@@ -182,6 +182,14 @@ const TAKEN: Readonly<Record<string, [number, object, string]>> = {
   'a lifetime that is a text': tokens({ expires_in: '3600' }),
   'a lifetime that is no number': tokens({ expires_in: 'never' }),
   'a lifetime below 0': tokens({ expires_in: -1 }),
+  ...Object.fromEntries(
+    [false, true, 0, 7, {}, [], [{}]].flatMap((value) =>
+      ['refresh_token', 'scope', 'id_token', 'expires_in', 'token_type'].map((member) => [
+        `${member} is ${JSON.stringify(value)}`,
+        tokens({ [member]: value }),
+      ]),
+    ),
+  ),
   'no type of token': tokens({ token_type: null }),
   'a type of Slack': tokens({ token_type: 'bot', ok: true }),
   'a type in capitals (RFC 6749, 5.1)': tokens({ token_type: 'BEARER' }),
