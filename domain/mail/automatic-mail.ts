@@ -82,8 +82,11 @@ const byFields = ({ headers }: MailSigns): AutomaticKind | null => {
 };
 
 const DAEMON = /^(?:mailer-daemon|mail-daemon|postmaster\+bounce)@?/i;
-/** Senders to which nothing must be sent automatically (RFC 3834, 2), and those of Mailman and ezmlm. */
-const LIST_SENDER = /^(?:owner-[^@]+|[^@]+-(?:request|owner|bounces?(?:[+-][^@]*)?|return-[^@]*))@/i;
+/**
+ * Senders to which nothing must be sent automatically (RFC 3834, 2), and those of Mailman and ezmlm. Addresses that end in
+ * `-request` or `-owner` can also be those of persons: lists that use them are known by their fields.
+ */
+const LIST_SENDER = /^(?:owner-[^@]+|[^@]+-(?:bounces?(?:[+-][^@]*)?|return-[^@]*))@/i;
 
 /** Returns what kind of automatic message this is; null if a person seems to have written it. */
 export const automaticKind = (signs: MailSigns): AutomaticKind | null => {
