@@ -43,14 +43,14 @@ const MAX_CSS = 200_000;
 
 /**
  * What a style sheet says, by classes, ids and element names: which of the first two it hides on every screen, as
- * `.preheader`, and to which it gives no size, or one.
+ * `.preheader`, and which it makes invisible, or gives no size, or one.
  */
-export type SheetRules = { readonly hidden: readonly string[]; readonly noSize: readonly string[]; readonly sized: readonly string[] };
+export type SheetRules = Readonly<Record<'hidden' | 'invisible' | 'noSize' | 'sized', readonly string[]>>;
 
 const withoutElement = (selector: string): string => selector.replace(/^[a-z0-9]*/i, '');
 
 export const rulesIn = (css: string): SheetRules => {
-  const rules = { hidden: [] as string[], noSize: [] as string[], sized: [] as string[] };
+  const rules = { hidden: [] as string[], invisible: [] as string[], noSize: [] as string[], sized: [] as string[] };
   let depth = 0;
   for (const chunk of css.slice(0, MAX_CSS).replaceAll('<!--', '').replaceAll('-->', '').split('}')) {
     const parts = chunk.split('{');
@@ -66,7 +66,8 @@ export const rulesIn = (css: string): SheetRules => {
     if (parts.length > 2) depth++;
     else if (depth === 0) {
       const own = selectors.filter((one) => SIMPLE_SELECTOR.test(one)).map(withoutElement);
-      if (hiding.isHidden || hiding.isInvisible) rules.hidden.push(...own);
+      if (hiding.isHidden) rules.hidden.push(...own);
+      if (hiding.isInvisible) rules.invisible.push(...own);
       if (hiding.hasNoSize) rules.noSize.push(...own);
     }
   }

@@ -101,16 +101,14 @@ const NOTHING_HIDDEN: Hiding = { isHidden: false, isInvisible: undefined, hasNoS
 const hidingBy = (state: State, name: string, attributes: ReadonlyMap<string, string>): Hiding => {
   const style = attributes.get('style');
   const own = style === undefined ? NOTHING_HIDDEN : hidingOf(decodeHTMLAttribute(style));
-  const { hidden, noSize, sized } = state.sheets;
+  const { hidden, invisible, noSize, sized } = state.sheets;
   const isSized = name === 'font' && attributes.has('size') ? false : undefined;
-  if (hidden.size + noSize.size + sized.size === 0)
-    return { ...own, isHidden: own.isHidden || attributes.has('hidden'), hasNoSize: own.hasNoSize ?? isSized };
   const classes = (attributes.get('class') ?? '').split(/\s+/).map((one) => `.${one}`);
   const isIn = (set: Set<string>): boolean => classes.some((one) => set.has(one)) || set.has(`#${attributes.get('id')}`);
   const inSheets = isIn(sized) ? false : isIn(noSize) || (sized.has(name) ? false : undefined);
   return {
     isHidden: own.isHidden || attributes.has('hidden') || isIn(hidden),
-    isInvisible: own.isInvisible,
+    isInvisible: own.isInvisible ?? (isIn(invisible) || undefined),
     hasNoSize: own.hasNoSize ?? isSized ?? inSheets,
   };
 };
@@ -235,7 +233,7 @@ export const htmlToText = (html: string): string => {
     text: emptyLines(),
     open: [],
     counts: new Map(),
-    sheets: { hidden: new Set(), noSize: new Set(), sized: new Set() },
+    sheets: { hidden: new Set(), invisible: new Set(), noSize: new Set(), sized: new Set() },
     link: [],
   };
   readHtml(html.slice(0, MAX_HTML_READ), {

@@ -143,5 +143,11 @@ export const HTML_MAILS: readonly CorpusMail[] = [
     '<div style="visibility:hidden">no<b style="visibility:visible">yes</b><img alt="no"></div>',
     'yes',
   ),
+  shown(
+    'visible within what a style sheet makes invisible',
+    'CSS Display 4, 4.1',
+    '<style>.v{visibility:hidden}</style><div class="v">no<b style="visibility:visible">yes</b><img alt="no"></div>',
+    'yes',
+  ),
   shown('only a picture', 'newsletter programs', '<img src="x">', ''),
 ];
