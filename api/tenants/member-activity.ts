@@ -15,7 +15,7 @@ const MAX_IDS = 200;
 
 export const LastSeen = Timestamp.nullable().meta({
   description:
-    'When an API key of the member for this tenant was last used; updated at most once an hour. Null without such a use, and with `as_of`. Browsers that sign in without a key do not count',
+    'When one of the API keys of the member for this tenant that are not revoked was last used; updated at most once an hour. Null without such a use, and with `as_of`. Browsers that sign in without a key do not count',
 });
 
 const MemberActivity = z

@@ -39,6 +39,6 @@ const lastUses = defineQuery((db, { tenant_id, user_ids }: Owners) =>
     .select(({ fn }) => ['key.owner_id', fn.max('key.last_used_at').as('last_used_at')]),
 );
 
-/** Maps each of these users to the time when one of their keys of the tenant was last used; users without any are absent. */
+/** Maps each of these users to the time when one of their keys of the tenant that are not revoked was last used; users without any are absent. */
 export const lastKeyUses = async (reads: Reads, owners: Owners): Promise<ReadonlyMap<string, string>> =>
   new Map((await reads.rows(lastUses, owners)).map(({ owner_id, last_used_at }) => [owner_id!, new Date(last_used_at!).toISOString()]));
