@@ -91,6 +91,13 @@ export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: Cre
   let current: BrokerConnection | null = null;
   let renewing: Promise<BrokerConnection> | null = null;
   let isClosed = false;
+  /** Replaced connections that are still open. */
+  const replaced = new Set<BrokerConnection>();
+
+  const closeReplaced = async (old: BrokerConnection): Promise<void> => {
+    replaced.delete(old);
+    await old.nats.close();
+  };
 
   const renew = async (): Promise<BrokerConnection> => {
     const old = current;
@@ -101,7 +108,10 @@ export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: Cre
     if (old) old.isReplaced = true;
     current = renewed;
     onRenewed();
-    if (old) setTimeout(() => void old.nats.close(), lingerMs).unref();
+    if (old) {
+      replaced.add(old);
+      setTimeout(() => void closeReplaced(old), lingerMs).unref();
+    }
     if (isClosed) await renewed.nats.close();
     return renewed;
   };
@@ -125,7 +135,7 @@ export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: Cre
     close: async () => {
       isClosed = true;
       await renewing?.catch(() => {});
-      await current?.nats.close();
+      await Promise.all([current?.nats.close(), ...[...replaced].map(closeReplaced)]);
     },
   };
 };
