@@ -122,7 +122,7 @@ const queuesOf = (open: readonly OpenCount[], agent_ids: Readable, at: string): 
       return { agent_id, since, count: waiting.reduce((sum, { count }) => sum + count, 0) };
     })
     .filter(({ agent_id, since }) => since <= before(at, MIN_WAIT_MS) && (agent_ids?.includes(agent_id) ?? true))
-    .toSorted((one, other) => other.count - one.count)
+    .toSorted((one, other) => other.count - one.count || (one.agent_id < other.agent_id ? -1 : 1))
     .slice(0, MAX_QUEUES);
 
 /** Returns whether a runner of an agent is connected. While the broker does not answer, none counts as missing. */

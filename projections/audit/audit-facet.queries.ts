@@ -13,6 +13,7 @@ const newestEntries = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
         .select(['entry.action', 'entry.actor_id', 'entry.place'])
         .where('entry.tenant_id', '=', tenant_id)
         .orderBy('entry.created_at', 'desc')
+        .orderBy('entry.place', 'desc')
         .limit(({ lit }) => lit(MAX_COUNTED))
         .as('newest'),
     )
@@ -35,13 +36,14 @@ const entriesAt = defineQuery((db, { tenant_id, places }: { tenant_id: string; p
 
 type Counted = { readonly count: number; readonly place: string };
 
+/** Adds up the counts of each key: the largest first, and equal ones in the order of their keys. */
 const counted = (rows: readonly { key: string; count: number; place: string }[]): ReadonlyMap<string, Counted> => {
   const found = new Map<string, Counted>();
   for (const { key, count, place } of rows) {
     const before = found.get(key);
     found.set(key, { count: count + (before?.count ?? 0), place: before && before.place > place ? before.place : place });
   }
-  return new Map([...found].toSorted(([, one], [, other]) => other.count - one.count));
+  return new Map([...found].toSorted(([a, one], [b, other]) => other.count - one.count || (a < b ? -1 : 1)));
 };
 
 export type AuditActor = { readonly kind: string; readonly id: string; readonly name: string | null };

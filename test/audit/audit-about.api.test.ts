@@ -140,6 +140,8 @@ test('the facets count the actions with their words and categories, and the acto
     all.length,
   );
   assert.ok(facets.actors.some(({ kind, name }) => kind === 'user' && name !== null));
+  const inOrder = facets.actions.toSorted((one, other) => other.count - one.count || (one.action < other.action ? -1 : 1));
+  assert.equal(facets.actions, inOrder, 'equal counts are in the order of the actions');
 });
 
 afterLastTest(() => p.close());

@@ -72,10 +72,11 @@ const pathParametersOf = async (
 };
 
 /**
- * Removes the parts of a response that differ for each request: the request id, the time of the request and the billing
- * period.
+ * Removes the parts of a response that differ for each request: the request id, the time of the request, the billing
+ * period, and where a period that ends now starts.
  */
-const withoutRequestFields = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}|^\{"at":"[^"]*"/g, '');
+const withoutRequestFields = (text: string): string =>
+  text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}|^\{"(?:at|from)":"[^"]*"/g, '');
 
 const parameterNames = (path: string): string => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).join(' ');
 

@@ -2953,7 +2953,8 @@ from
     where
       "entry"."tenant_id" = $1
     order by
-      "entry"."created_at" desc
+      "entry"."created_at" desc,
+      "entry"."place" desc
     limit
       10000
   ) as "newest"
