@@ -214,14 +214,18 @@ share.test('every operation responds to valid and almost valid requests as docum
   let [forChanges, areNew] = [await createResources(p), true];
   for (const one of tried) {
     const { name, path, method } = one;
-    let accepted = await sendSamples(one, method === 'get' ? forReads : forChanges);
+    // First with an unknown id, because the accepted samples of a DELETE remove what a known id names.
+    const send = async (of: Resources): Promise<number> => {
+      if (path.includes('_id}') || path.includes('{id}')) await checkUnknownIds(one, of);
+      return sendSamples(one, of);
+    };
+    let accepted = await send(method === 'get' ? forReads : forChanges);
     if (accepted === 0 && method !== 'get' && !areNew && maySucceed(one)) {
       forChanges = await createResources(p);
-      accepted = await sendSamples(one, forChanges);
+      accepted = await send(forChanges);
     }
     const of = method === 'get' ? forReads : forChanges;
     if (accepted === 0 && maySucceed(one) && !(await acceptsOneOfMany(one, of))) never.push(name);
-    if (path.includes('_id}') || path.includes('{id}')) await checkUnknownIds(one, of);
     areNew &&= method === 'get';
   }
   console.log(JSON.stringify(counts));

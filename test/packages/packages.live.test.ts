@@ -69,6 +69,11 @@ test('with the documented tsconfig, a program and the documented examples compil
     ['typescript-5', 'nodenext'],
   ] as const)
     equal(compile(compiler, mode, PROGRAMS).errors, [], `${compiler}, ${mode}`);
+  for (const [compiler, mode] of [
+    ['typescript', 'nodenext'],
+    ['typescript-5', 'bundler'],
+  ] as const)
+    equal(compile(compiler, mode, ['example.ts']).errors, [], `${compiler}, ${mode}`);
 });
 
 test('the types of the client take at most 3 s of processor time to check', () => {
