@@ -15,12 +15,14 @@ const MAX_BYTES_PER_UNIT = 3;
 
 /** Returns the value at the place that a source describes. Without an inspected body, only headers are read. */
 export const valueFrom = (
-  { headers, pointers, orDigest }: ValueSource,
+  { headers, pointers, orDigest, shared }: ValueSource,
   request: Pick<SignedRequest, 'header'>,
   body?: InspectedBody,
 ): string | undefined => {
   const value = headers.length === 1 ? request.header(headers[0]!) : firstHeader(request, headers);
   if (value?.includes(VALUE_SEPARATOR)) return SEVERAL;
+  if (value !== undefined && shared !== undefined && body)
+    return firstHeader(request, headers.slice(0, -1)) ? value : `${value}-${body.sha256}`;
   if (value !== undefined || !body) return value;
   const pointer = pointers.find((each) => body.fields[each]);
   if (pointer !== undefined) return body.fields[pointer];

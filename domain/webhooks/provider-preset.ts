@@ -59,7 +59,7 @@ const buildPreset = (owner: PresetOwner): ProviderPreset => {
   const { scheme, delivery, event, forms = 'payload', isIdSigned = false } = conventions;
   const bodyTimestamp = bodyTimestampOf(conventions);
   const handshake = conventions.handshake?.pointers ?? [];
-  const needsBody = delivery.orDigest === true || bodyTimestamp !== undefined || handshake.length > 0;
+  const needsBody = delivery.orDigest === true || delivery.shared !== undefined || bodyTimestamp !== undefined || handshake.length > 0;
   const pointers = [...delivery.pointers, ...event.pointers, ...handshake, ...(bodyTimestamp ? [bodyTimestamp.pointer] : [])];
   return {
     delivery,

@@ -84,6 +84,19 @@ test('a URL check of Slack, Zoom or Discord gets the documented response if it i
   assert.is(given.accepted().length, before);
 });
 
+test('gitlab_token: deliveries that share an event id, as before GitLab 17.4, are told apart by their bodies', async () => {
+  const hook = await connectedTo('gitlab_token');
+  const sent = async (headers: Readonly<Record<string, string>>, ref: string): Promise<unknown> => {
+    const body = JSON.stringify({ object_kind: 'tag_push', ref: `refs/tags/${ref}` });
+    const payload = { headers: { 'x-gitlab-event': 'Tag Push Hook', ...headers }, body, id: '', event: 'Tag Push Hook' };
+    return (await send('gitlab_token', hook, payload)).json.outcome;
+  };
+  const shared = { 'x-gitlab-event-uuid': '13792a34-cac6-4fda-95a8-c58e00a3954e' };
+  assert.equal([await sent(shared, 'v1'), await sent(shared, 'v2'), await sent(shared, 'v1')], ['accepted', 'accepted', 'duplicate']);
+  const withKey = { ...shared, 'idempotency-key': 'f5e57fe4-7a1c-4f4b-a3a1-3d7b7a3f2b11' };
+  assert.equal([await sent(withKey, 'v3'), await sent(withKey, 'v3')], ['accepted', 'duplicate']);
+});
+
 test('a blocked delivery gets the answer of its provider, too', async () => {
   for (const provider of PROVIDERS) {
     const hook = await connectedTo(provider, { event_filter: ['nothing'] });

@@ -16,8 +16,10 @@ export const gitlabToken = {
     template: '',
     message: () => [],
   },
-  // GitLab before 17.4 sends only the last one.
-  delivery: header('idempotency-key', 'x-gitlab-event-uuid'),
+  // GitLab before 17.4 sends only the last one, with the same value in all deliveries that one request causes at a
+  // webhook, such as one push of several tags:
+  // https://gitlab.com/gitlab-org/gitlab/-/blob/v17.3.0-ee/lib/gitlab/web_hooks/recursion_detection/uuid.rb
+  delivery: { ...header('idempotency-key', 'x-gitlab-event-uuid'), shared: 'x-gitlab-event-uuid' },
   event: header('x-gitlab-event'),
   secret: { form: 'token' },
   setup: [

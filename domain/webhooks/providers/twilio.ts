@@ -26,8 +26,9 @@ export const twilio = {
     'Paste the address as URL, with HTTP POST.',
     'The secret is the auth token of the account.',
   ],
-  // https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides: at most five, at once.
-  retries: { signs: 'same', delaysSeconds: repeat(5, 15), byHandSeconds: 0 },
+  // https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides: as many as the
+  // address asks for, at most five, all within 15 seconds.
+  retries: { signs: 'same', delaysSeconds: repeat(5, 3), byHandSeconds: 0 },
   preview: [
     ['body', '/Body'],
     ['from', '/From'],
