@@ -75,17 +75,20 @@ export const findEmails = (plain: PlainText): Span[] => {
 };
 
 const SEPARATOR = '[ .\\u00a0\\u2010-\\u2013/-]';
+/** What separates the groups of a number: also a slash or a dash between two blanks. */
+const BETWEEN = `(?:[ \\u00a0][/\\u2010-\\u2013-][ \\u00a0]|${SEPARATOR})`;
 
 /**
  * Matches phone numbers: international ones, which start with + or 00; national ones, which start with 0 and have
- * separators between their groups; and North American ones.
+ * separators between their groups; North American ones; and those of Russia and Kazakhstan, which start with 8.
  */
 const PHONE = new RegExp(
   [
-    `(?:\\+|(?<!\\d)00)${SEPARATOR}?[1-9]\\d{0,2}(?:${SEPARATOR}{0,2}\\(?\\d{1,5}\\)?){2,7}`,
-    `\\(0\\d{1,5}\\)${SEPARATOR}?\\d{2,9}(?:${SEPARATOR}\\d{2,6}){0,4}`,
-    `0[1-9]\\d{0,4}(?:${SEPARATOR}\\d{2,9}){1,5}`,
+    `(?:\\+|(?<!\\d)00)${SEPARATOR}?[1-9]\\d{0,2}(?:(?:${BETWEEN}|${SEPARATOR}{0,2})\\(?\\d{1,5}\\)?){2,7}`,
+    `\\(0\\d{1,5}\\)${BETWEEN}?\\d{2,9}(?:${SEPARATOR}\\d{2,6}){0,4}`,
+    `0[1-9]\\d{0,4}(?:${BETWEEN}\\d{2,9}){1,5}`,
     `(?:1${SEPARATOR})?(?:\\([2-9]\\d{2}\\)${SEPARATOR}?|[2-9]\\d{2}${SEPARATOR})[2-9]\\d{2}${SEPARATOR}\\d{4}`,
+    `8${SEPARATOR}?(?:\\(\\d{3,5}\\)${SEPARATOR}?|\\d{3,5}${SEPARATOR})\\d{1,3}(?:${SEPARATOR}\\d{2}){2}`,
   ].join('|'),
   'g',
 );

@@ -244,7 +244,33 @@ test('the fast filter on the bytes of a body lets every such number through, als
 });
 
 test('the plain form of a long text is made in a time that is proportional to its length', () => {
-  for (const part of ['４', '４ー', '4\u0336', '\u200b', 'é@', 'ж@', '邮a@b.c']) detect(part.repeat(30_000), ['cards', 'emails', 'phones']);
+  for (const part of ['４', '４ー', '4\u0336', '\u200b', 'é@', 'ж@', '邮a@b.c', '+4 / ', '04 - 8 (9']) detect(part.repeat(30_000), ['cards', 'emails', 'phones']);
+});
+
+/** [who writes numbers like this, a number] */
+const PHONE_FORMS: readonly (readonly [source: string, number: string])[] = [
+  ['ITU-T E.123, international', '+22 607 123 4567'],
+  ['ITU-T E.123, national', '(0607) 123 4567'],
+  ['RFC 3966', '+1-201-555-0123'],
+  ['DIN 5008', '030 12345-67'],
+  ['DIN 5008 before 2001', '030 / 1234567'],
+  ['Germany, with a slash', '+49 30 / 1234567'],
+  ['Germany, with a dash', '+49 (0)30 – 1234567'],
+  ['North American Numbering Plan', '1 (212) 555-0123'],
+  ['Russia, long distance', '8 (916) 123-45-67'],
+  ['Russia, in groups', '8-916-123-45-67'],
+  ['Kazakhstan, a short town number', '8 (71039) 2-12-34'],
+  ['Russia, international', '+7 (916) 123-45-67'],
+  ['France', '01 23 45 67 89'],
+  ['Japan', '03-1234-5678'],
+  ['India', '+91 98765 43210'],
+  ['Brazil', '+55 (11) 91234-5678'],
+];
+
+test('phone numbers are found as a whole in the forms of many countries, and sums and dates are not', () => {
+  for (const [source, number] of PHONE_FORMS) assert.equal(found(`Call ${number}, please`, 'phones'), [number], source);
+  for (const text of ['2024 / 11 / 28', '18 123-45-67', '8 (2024) 12', '12 / 34 / 56', '01 - 12', '10 / 2024 - 11 / 2025'])
+    assert.equal(found(text, 'phones'), [], text);
 });
 
 test.run();
