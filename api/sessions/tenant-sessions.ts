@@ -35,7 +35,7 @@ const readable = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:audit:read')) ? undefined : agentsWithReadableChats(ctx);
 
 /** The agents for whose sessions the caller may answer and decide, among those whose sessions they may read. */
-const answerable = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
+export const answerableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
   const [mayAssign, mayRead] = [await assignableAgents(ctx), await readable(ctx)];
   return mayRead === undefined ? mayAssign : (mayAssign?.filter((id) => mayRead.includes(id)) ?? mayRead);
 };
@@ -67,7 +67,7 @@ export const tenantSessionOperations = {
           'cannot be combined with status: sessions for the caller have the status waiting',
           'not_with_filters',
         );
-      const agent_ids = for_me ? await answerable(ctx) : await readable(ctx);
+      const agent_ids = for_me ? await answerableAgents(ctx) : await readable(ctx);
       const selected = { ...filter, ...(for_me && { status: 'waiting' }), tenant_id, agent_ids };
       const page = await tenantSessionPage(ctx.reads, selected, windowOf({ limit, cursor, sort }));
       const items = await withNames(ctx, (JSON.parse(page.body) as SessionDoc[]).map(itemOf));

@@ -7,6 +7,7 @@ import { memberOperations } from './member.ts';
 import { memberActivityOperations } from './member-activity.ts';
 import { memberDetailOperations } from './member-detail.ts';
 import { overviewOperationOf } from './overview.ts';
+import { overviewCountOperations } from './overview-counts.ts';
 import { tenantOperations } from './tenant.ts';
 import { tenantHistoryOperations } from './tenant-history.ts';
 
@@ -17,6 +18,7 @@ export const tenantsArea = {
     return {
       ...tenantOperations,
       ...overviewOperationOf(runners),
+      ...overviewCountOperations,
       ...agentSummaryOperationOf(runners),
       ...eraseTenantOperations(erasure),
       ...tenantHistoryOperations,

@@ -105,17 +105,22 @@ const numberedPage = defineQuery(
       .limit(size),
 );
 
-const selectedCount = defineQuery((db, { tenant_id, agent_id, status, user_id, from, to }: SelectedSessions) =>
-  db
+/** The sessions that are counted; with `agent_ids`, only those of these agents. */
+type CountedSessions = SessionFilter & { readonly agent_ids?: readonly string[] | undefined };
+
+const selectedCount = defineQuery((db, selected: SelectedSessions & CountedSessions) => {
+  const { tenant_id, agent_ids, agent_id, status, user_id, from, to } = selected;
+  return db
     .selectFrom('sessions.sessions as session')
     .select(({ cast, fn }) => cast<number>(fn.countAll(), 'integer').as('count'))
     .where('session.tenant_id', '=', tenant_id)
+    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('session.agent_id', '=', fn.any(val(agent_ids!)))))
     .$if(agent_id !== undefined, (query) => query.where('session.agent_id', '=', agent_id!))
     .$if(status !== undefined, (query) => query.where('session.status', '=', status!))
     .$if(user_id !== undefined, (query) => query.where('session.shown_user_id', '=', user_id!))
     .$if(from !== undefined, (query) => query.where('session.created_at', '>=', from!))
-    .$if(to !== undefined, (query) => query.where('session.created_at', '<', to!)),
-);
+    .$if(to !== undefined, (query) => query.where('session.created_at', '<', to!));
+});
 
 /** Returns the sessions of a numbered page, newest first, without names. `page` starts at 1. */
 export const sessionsOnPage = async (
@@ -129,7 +134,7 @@ export const sessionsOnPage = async (
   );
 
 /** Counts the sessions of a tenant that the filter selects. Without a filter, use the counter of the projection. */
-export const countSessions = async (reads: Reads, tenant_id: string, filter: SessionFilter): Promise<number> =>
+export const countSessions = async (reads: Reads, tenant_id: string, filter: CountedSessions): Promise<number> =>
   (await reads.rows(selectedCount, { ...filter, tenant_id }))[0]?.count ?? 0;
 
 const sessionsByStatus = defineQuery((db, { tenant_id, from }: { tenant_id: string; from: string }) =>

@@ -42,6 +42,14 @@ export const countsByHour = async (
   return { accepted, dead };
 };
 
+const deadRows = defineQuery((db, args: SelectionArgs) =>
+  selectDeliveries(db, args).select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')),
+);
+
+/** Counts the deliveries that were received since `from` and given up. */
+export const countDead = async (reads: QueryReads, args: Omit<CountedDeliveries, 'to'>): Promise<number> =>
+  (await reads.rows(deadRows, { ...args, outcome: 'dead' }))[0]?.count ?? 0;
+
 type OpenArgs = Pick<CountedDeliveries, 'tenant_id' | 'agent_ids'> & { readonly since: string };
 
 const openByHour = defineQuery((db, { since, ...args }: OpenArgs) =>

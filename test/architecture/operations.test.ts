@@ -58,6 +58,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/agents/activity',
   'GET    /tenant/{tenant_id}/agents/summary',
   'GET    /tenant/{tenant_id}/overview',
+  'GET    /tenant/{tenant_id}/overview/counts',
   'GET    /tenant/{tenant_id}/runners',
   'GET    /tenant/{tenant_id}/sessions',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',

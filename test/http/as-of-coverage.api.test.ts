@@ -47,6 +47,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listMemberActivity: 'counts the present access',
   readAgentSummary: 'what needs attention now',
   readOverview: 'what needs attention now, and sums over a period',
+  readOverviewCounts: 'what waits now',
   listHeldDeliveries: 'budgets and rules act in the present',
   getJob: 'how far a job is now',
   listJobs: 'how far jobs are now',

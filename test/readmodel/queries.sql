@@ -3955,6 +3955,27 @@ where
 group by
   "hour";
 
+-- countDead: of a tenant
+select
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."outcome" = $2
+  and "delivery"."received_at" >= $3;
+
+-- countDead: of some agents
+select
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = any ($2)
+  and "delivery"."outcome" = $3
+  and "delivery"."received_at" >= $4;
+
 -- openCounts: of a tenant
 select
   greatest(

@@ -17,6 +17,7 @@ GET    /tenant/{tenant_id}                                              tenant:r
 PATCH  /tenant/{tenant_id}                                              tenant:settings:write
 GET    /tenant/{tenant_id}/history                                      tenant:read
 GET    /tenant/{tenant_id}/overview                                     tenant:read
+GET    /tenant/{tenant_id}/overview/counts                              tenant:read
 GET    /tenant/{tenant_id}/diff                                         tenant:read
 POST   /tenant/{tenant_id}/close                                        tenant:close
 POST   /tenant/{tenant_id}/reopen                                       tenant:close

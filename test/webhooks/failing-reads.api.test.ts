@@ -33,6 +33,7 @@ const PATHS = [
   'deliveries/problems?trend=true',
   `deliveries/${delivery}?as_of=${encodeURIComponent(new Date().toISOString())}`,
   'overview',
+  'overview/counts',
   'agents?sort=-activity',
   'agents/summary',
   'audit-logs?by=people',
