@@ -10,11 +10,12 @@ import type { Guides } from './guides.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { retryOf } from './live.ts';
 import type { NameCache } from './name-cache.ts';
+import { countingIn } from './nav-counts.ts';
 import { entryAt, mayAtPath } from './navigation.ts';
 import type { Page } from './page.ts';
 import { isTemporary } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
-import { type ConsoleEnv, isRefresh, visitOf, withVisitor } from './request-visit.ts';
+import { type ConsoleEnv, isRefresh, sendAsVisitor, tokenOf, visitOf, withVisitor } from './request-visit.ts';
 import type { Visit } from './visit.ts';
 
 export type ConsoleDeps = {
@@ -160,7 +161,7 @@ export const identify = async (
     readDegraded(app),
   ]);
   const visit = { ...known, degraded };
-  if (me.ok) return withVisitor(visit, me.value);
+  if (me.ok) return countingIn(withVisitor(visit, me.value), sendAsVisitor(app, c), tokenOf(c));
   if (me.problem.status === 401 || me.problem.status === 403) return endedResponse(c, visit, me.problem);
   return failedResponse(c, deps, visit, { problem: me.problem, more: (await whenDown?.(visit)) ?? [] });
 };

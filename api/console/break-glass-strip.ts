@@ -12,7 +12,7 @@ const { a, div, span } = tags;
 export const breakGlassStrip = ({ breakGlass, zone }: Visit): Child =>
   breakGlass?.isOpen
     ? div(
-        { class: 'glass-strip', role: 'status', 'data-break-glass': breakGlass.until },
+        { class: 'note glass-strip', role: 'status', 'data-break-glass': breakGlass.until },
         icon('shield-alert'),
         span(null, `You are in this tenant under break-glass until ${timeOfDay(breakGlass.until, zone)}; the tenant sees this`),
         span({ class: 'quiet' }, 'Ends ', ago(breakGlass.until)),

@@ -6,13 +6,15 @@ import { degradedStrip } from './degraded-strip.ts';
 import type { Live } from './live.ts';
 import { navigationOf } from './navigation.ts';
 import type { NavEntry } from './page.ts';
+import { countText } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, htmlOf, tags } from './parts/tags.ts';
 import { formatIn } from './parts/time.ts';
-import { shortcutButtons } from './shortcuts.ts';
 import { staleStrip } from './stale-strip.ts';
-import { type MyTenant, platformPath, THEMES, tenantPath, type Visit } from './visit.ts';
-import { unknownZoneNote, zoneButton } from './zone.ts';
+import { initials, userMenu } from './user-menu.ts';
+import { type MyTenant, platformPath, tenantPath, type Visit } from './visit.ts';
+import { unknownZoneNote } from './zone.ts';
+import { zoneOffer } from './zone-offer.ts';
 
 const {
   html,
@@ -30,11 +32,9 @@ const {
   span,
   ul,
   li,
-  form,
   button,
   details,
   summary,
-  input,
   strong,
   ol,
   aside,
@@ -86,8 +86,6 @@ export const document = (assets: string, { theme, zone = 'UTC', singleKeys = tru
 
 export const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-horizontal'), span(null, 'Annals'));
 
-const initials = (name: string): string => [...name.trim()].slice(0, 1).join('').toUpperCase();
-
 const tenantSwitcher = ({ me, params, breakGlass, may }: Visit) => {
   const tenants: readonly MyTenant[] = me?.tenants ?? [];
   const current = params.tenant_id;
@@ -124,62 +122,29 @@ const tenantSwitcher = ({ me, params, breakGlass, may }: Visit) => {
   );
 };
 
-const navList = (entries: readonly NavEntry[], current: string) =>
-  ul(
-    null,
-    ...entries.map(({ label, icon: name, path, hotkey }) =>
-      li(null, a({ href: path, 'aria-current': label === current ? 'page' : null, 'data-hotkey': hotkey }, icon(name), span(null, label))),
-    ),
-  );
-
-const navGroup = (title: string, entries: readonly NavEntry[], current: string): Child => {
-  if (entries.length === 0) return null;
-  return [title === '' ? null : div({ class: 'nav-title' }, title), navList(entries, current)];
+/** Renders the number beside an entry. Null if there is nothing to count, or the number is not known. */
+const navCount = ({ count }: NavEntry, { current }: Visit['navCounts']): Child => {
+  const number = count && current?.[count.of];
+  return number ? span({ class: 'nav-count' }, countText(number), span({ class: 'hidden' }, ` ${count.words}`)) : null;
 };
 
-const THEME_ICONS = { system: 'sun-moon', light: 'sun', dark: 'moon' } as const;
-
-const themeSwitch = ({ theme, url }: Visit) =>
-  form(
-    { method: 'post', action: '/console/preferences', class: 'themes', 'aria-label': 'Theme' },
-    input({ type: 'hidden', name: 'return_to', value: url }),
-    ...THEMES.map((each) =>
-      button(
-        {
-          name: 'theme',
-          value: each,
-          class: 'ghost small',
-          'aria-pressed': String(each === theme),
-          'aria-label': `${each} theme`,
-          title: `${each} theme`,
-        },
-        icon(THEME_ICONS[each]),
-      ),
-    ),
+const navLink = (entry: NavEntry, current: string, counts: Visit['navCounts']) => {
+  const { label, icon: name, path, hotkey, count } = entry;
+  const keys = { 'data-hotkey': hotkey, 'data-key-name': count ? label : null };
+  return a(
+    { href: path, 'aria-current': label === current ? 'page' : null, ...keys },
+    icon(name),
+    span(null, label),
+    navCount(entry, counts),
   );
+};
 
-const visitor = (visit: Visit) => {
-  const { me } = visit;
-  if (!me) return null;
-  const name = me.user?.name ?? me.user?.email ?? 'Signed in';
-  return div(
-    { class: 'visitor' },
-    a(
-      { class: 'who', href: '/console/me', title: 'Your account and browsers' },
-      span({ class: 'avatar round', 'aria-hidden': 'true' }, initials(name)),
-      div(null, strong(null, name), me.user?.email && me.user.email !== name ? span({ class: 'quiet' }, me.user.email) : null),
-    ),
-    div(
-      { class: 'row' },
-      themeSwitch(visit),
-      form(
-        { method: 'post', action: '/console/sign-out' },
-        button({ class: 'ghost small', 'aria-label': 'Sign out', title: 'Sign out' }, icon('log-out')),
-      ),
-    ),
-    zoneButton(visit),
-    shortcutButtons(visit),
-  );
+const navList = (entries: readonly NavEntry[], current: string, counts: Visit['navCounts']) =>
+  ul(null, ...entries.map((entry) => li(null, navLink(entry, current, counts))));
+
+const navGroup = (title: string, entries: readonly NavEntry[], current: string, counts: Visit['navCounts']): Child => {
+  if (entries.length === 0) return null;
+  return [title === '' ? null : div({ class: 'nav-title' }, title), navList(entries, current, counts)];
 };
 
 const sidebar = (visit: Visit, current: string) => {
@@ -191,10 +156,10 @@ const sidebar = (visit: Visit, current: string) => {
     nav(
       { 'aria-label': 'Main' },
       visit.params.tenant_id === undefined
-        ? navList(entries.platform, current)
-        : entries.groups.map(({ title, entries: pages }) => navGroup(title, pages, current)),
+        ? navList(entries.platform, current, visit.navCounts)
+        : entries.groups.map(({ title, entries: pages }) => navGroup(title, pages, current, visit.navCounts)),
     ),
-    visitor(visit),
+    userMenu(visit),
   );
 };
 
@@ -226,19 +191,24 @@ const findLink = ({ me, params: { tenant_id } }: Visit) =>
         icon('search'),
       );
 
+/** Renders what is said above the content of a page, the most urgent first. Null if there is nothing to say. */
+const banners = (visit: Visit): Child => {
+  const shown = [breakGlassStrip(visit), degradedStrip(visit), staleStrip(visit), unknownZoneNote(visit), zoneOffer(visit)];
+  return shown.every((one) => one === null) ? null : div({ id: 'banners' }, ...shown);
+};
+
 /** Renders a complete HTML document for a signed-in visitor, with navigation, breadcrumbs and header. */
 export const framed = (
   assets: string,
   visit: Visit,
   { title: name, nav: current, trail, content, time, isPast, live, main: answer }: Framed,
 ): string => {
-  const glass = breakGlassStrip(visit);
   return document(
     assets,
     visit,
     name,
     div(
-      { class: ['frame', ...(isPast ? ['past'] : []), ...(glass ? ['glass'] : [])].join(' ') },
+      { class: ['frame', ...(isPast ? ['past'] : []), ...(visit.breakGlass?.isOpen ? ['glass'] : [])].join(' ') },
       a({ href: '#main', class: 'skip' }, 'Skip to the content'),
       sidebar(visit, current),
       div(
@@ -252,15 +222,8 @@ export const framed = (
           findLink(visit),
           copyMenu(answer),
         ),
-        glass,
         live?.notices ?? null,
-        main(
-          { id: 'main', tabindex: -1, ...live?.attributes, ...copyAttributes(visit, answer) },
-          degradedStrip(visit),
-          staleStrip(visit),
-          unknownZoneNote(visit),
-          ...content,
-        ),
+        main({ id: 'main', tabindex: -1, ...live?.attributes, ...copyAttributes(visit, answer) }, banners(visit), ...content),
         apiDrawer(visit),
       ),
     ),

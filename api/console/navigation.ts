@@ -5,12 +5,33 @@ import { platformPath, tenantPath, type Visit } from './visit.ts';
 const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
   '': [{ label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' }],
   Work: [
-    { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
-    { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:read', hotkey: 'g s' },
+    {
+      label: 'Deliveries',
+      icon: 'inbox',
+      path: '/deliveries',
+      permit: 'tenant:read',
+      hotkey: 'g d',
+      count: { of: 'dead_deliveries', words: 'dead in 24 hours' },
+    },
+    {
+      label: 'Sessions',
+      icon: 'message-square',
+      path: '/sessions',
+      permit: 'tenant:read',
+      hotkey: 'g s',
+      count: { of: 'waiting_sessions', words: 'waiting for you' },
+    },
     { label: 'Schedules', icon: 'calendar-clock', path: '/schedules', permit: 'tenant:read', hotkey: 'g t' },
   ],
   Agents: [
-    { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
+    {
+      label: 'Agents',
+      icon: 'bot',
+      path: '/agents',
+      permit: 'tenant:read',
+      hotkey: 'g a',
+      count: { of: 'stopped_agents', words: 'stopped' },
+    },
     { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
     { label: 'Guardrails', icon: 'shield-alert', path: '/guardrails', permit: 'tenant:integrations:read', hotkey: 'g r' },
     { label: 'Skills and tools', icon: 'zap', path: '/skills', permit: 'tenant:read', hotkey: 'g f' },

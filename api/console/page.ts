@@ -1,7 +1,7 @@
 import type { Answer } from '../http/ask.ts';
 import type { IconName } from './parts/icon.ts';
 import type { Child } from './parts/tags.ts';
-import type { Visit } from './visit.ts';
+import type { Counts, Visit } from './visit.ts';
 
 /** The answers to the API calls of a page; null for a call that was not made. */
 type Answers = Readonly<Record<string, Answer<unknown> | null>>;
@@ -67,4 +67,6 @@ export type NavEntry = {
   readonly permit: string;
   /** The keys that open the page, for example `g d`. */
   readonly hotkey: string;
+  /** The number beside the label, and what screen readers say after it. */
+  readonly count?: { readonly of: keyof Counts; readonly words: string };
 };

@@ -11,6 +11,8 @@ import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit
 
 export const THEME_COOKIE = 'annals_theme';
 export const ZONE_COOKIE = 'annals_zone';
+/** A browser has it whose time zone was offered. `zone-offer.mjs` sets it. */
+const ZONE_OFFERED_COOKIE = 'annals_zone_offered';
 /** Its value is `off` if keys that are pressed without a modifier key must not act. */
 export const KEYS_COOKIE = 'annals_keys';
 
@@ -26,6 +28,8 @@ export type ConsoleEnv = {
   /** The id of the visitor's request. The API calls of the page use the same id. */
   readonly requestId: string;
 };
+
+const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
 
 type Sent = Omit<Parameters<Send>[0], 'body'> & { readonly body?: string | ReadableStream<Uint8Array> };
 
@@ -48,6 +52,12 @@ export const sendAsVisitor =
 /** Whether an open page requests itself again to update itself. */
 export const isRefresh = (c: Context): boolean => c.req.header('x-console-refresh') !== undefined;
 
+/** Returns the consistency token of the change that the page must show; empty if there is none. */
+export const tokenOf = (c: Context): string => {
+  const token = c.req.header('consistency-token') ?? c.req.query('after') ?? '';
+  return CONSISTENCY_TOKEN.test(token) ? token : '';
+};
+
 export const themeOf = (c: Context): Theme => {
   const chosen = getCookie(c, THEME_COOKIE);
   return THEMES.find((theme) => theme === chosen) ?? 'system';
@@ -63,6 +73,12 @@ const zoneOf = (c: Context, query: URLSearchParams): Pick<Visit, 'zone' | 'unkno
 /** Returns the name of the time zone that the visitor has chosen; by default, UTC. */
 export const savedZone = (c: Context): string => getCookie(c, ZONE_COOKIE) ?? 'UTC';
 
+const zoneOfferOf = (c: Context): Visit['zoneOffer'] => {
+  if (c.req.query('zone') !== undefined || getCookie(c, ZONE_COOKIE) !== undefined) return null;
+  if (isRefresh(c)) return 'shown';
+  return getCookie(c, ZONE_OFFERED_COOKIE) === undefined ? 'new' : null;
+};
+
 export type VisitDeps = {
   readonly app: Pick<Hono, 'request'>;
   readonly rows: Rows;
@@ -73,8 +89,6 @@ export type VisitDeps = {
   readonly session: string | undefined;
 };
 
-const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
-
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /**
@@ -83,7 +97,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
  * read has not reached the token within two seconds, it returns the state that there is.
  */
 const afterChange = (ask: Ask, token: string, freshness: Mutable<Freshness>): Ask => {
-  if (!CONSISTENCY_TOKEN.test(token)) return ask;
+  if (token === '') return ask;
   return async (row, sent, options) => {
     if (!isRead(row) || freshness.missedToken !== null) return ask(row, sent, options);
     const answer = await ask(row, sent, { headers: { 'consistency-token': token, ...options?.headers } });
@@ -160,7 +174,7 @@ export const visitOf = (c: Context, { app, rows, origin, names, guides, session 
     ask: sharingReads(
       afterChange(
         atTime(ask, asOf, (summary) => present.push(summary)),
-        c.req.header('consistency-token') ?? url.searchParams.get('after') ?? '',
+        tokenOf(c),
         freshness,
       ),
     ),
@@ -170,8 +184,10 @@ export const visitOf = (c: Context, { app, rows, origin, names, guides, session 
     singleKeys: getCookie(c, KEYS_COOKIE) !== 'off',
     zone,
     unknownZone,
+    zoneOffer: zoneOfferOf(c),
     degraded: [],
     freshness,
+    navCounts: { current: null },
     nameCache: { cache: names, session, isRefresh: isRefresh(c) },
     guides,
     origin,

@@ -7,6 +7,9 @@ import type { NameCacheAccess } from './name-cache.ts';
 export type Me = ReplyOf<Rows['readMe']>;
 export type MyTenant = Me['tenants'][number];
 
+/** How many things wait for the visitor. */
+export type Counts = ReplyOf<Rows['readOverviewCounts']>;
+
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
@@ -54,11 +57,18 @@ export type Visit = {
   readonly zone: string;
   /** The time zone that was asked for, if it does not exist; otherwise null. */
   readonly unknownZone: string | null;
+  /**
+   * Whether the page may offer the time zone of the browser: once per browser. `shown` if an open page that updates itself
+   * may show the offer already. Null for a browser whose zone was chosen.
+   */
+  readonly zoneOffer: 'new' | 'shown' | null;
   /** The parts of the platform that do not work at the moment; empty on pages before the sign-in. */
   readonly degraded: readonly string[];
   /** How old the data of the page is. */
   readonly freshness: Freshness;
   readonly nameCache: NameCacheAccess;
+  /** What is counted in the navigation. Null until it is known, and on a page that counts nothing. */
+  readonly navCounts: { readonly current: Counts | null };
   /** The documentation, which the search finds, too. */
   readonly guides: Guides;
   /** The origin of this site's URLs, for the commands that pages show. */

@@ -28,7 +28,7 @@ export const zoneButton = ({ zone, url, path }: Visit): Child =>
   form(
     { method: 'get', action: ZONE_PATH, class: 'zone-form', 'data-now': '' },
     input({ type: 'hidden', name: 'return_to', value: path === ZONE_PATH ? '/console' : withoutZone(url) }),
-    button({ class: 'ghost small', title: 'Change the time zone' }, icon('clock'), span(null, `Times in ${zone}`)),
+    button({ class: 'ghost', title: 'Change the time zone' }, icon('clock'), span(null, `Times in ${zone}`)),
   );
 
 /** Renders the note on a page whose time zone does not exist. Null on other pages. */

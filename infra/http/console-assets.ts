@@ -25,7 +25,7 @@ const require = createRequire(import.meta.url);
 const CONSOLE = join(PROGRAM_ROOT, 'api/console');
 /** The files that make up the style sheet, in this order. */
 const STYLES = [
-  'tokens', 'base', 'sidebar', 'frame', 'parts', 'lists', 'table', 'details', 'fields', 'combobox', 'forms', 'audit', 'access', 'chart',
+  'tokens', 'base', 'sidebar', 'frame', 'parts', 'lists', 'table', 'menu', 'details', 'fields', 'combobox', 'forms', 'audit', 'access', 'chart',
   'sessions', 'costs', 'steps', 'integrations', 'deliveries', 'reasons', 'schedules', 'time', 'live', 'palette', 'sign-in', 'overview',
   'forced-colors',
 ] as const; // biome-ignore format: a list of names

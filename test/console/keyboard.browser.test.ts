@@ -164,6 +164,7 @@ browserTest('if the visitor has switched single keys off, only Ctrl+K and the bu
     await page.waitForTimeout(300);
     assert.ok(page.url().endsWith('/agents'));
     assert.equal([await focused(page), await page.locator('dialog.keys').count()], ['body', 0]);
+    await page.click('.who');
     await page.click('[data-hotkey="?"]');
     await page.waitForSelector('dialog.keys');
     await page.keyboard.press('Escape');

@@ -115,7 +115,7 @@ const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   for (const { src } of /** @type {NodeListOf<HTMLScriptElement>} */ (next.querySelectorAll('script[src]'))) import(src);
   rows.morph(main, next);
   if (followsEnd) rows.showEnd();
-  rows.morph(document.querySelector('.drawer'), page.querySelector('.drawer'));
+  for (const part of ['.drawer', '#nav nav']) rows.morph(document.querySelector(part), page.querySelector(part));
 };
 
 const stop = () => {
