@@ -22,6 +22,14 @@ export type Backoff = {
 export const retryDelay = ({ minMs, maxMs, jitter = 0 }: BackoffOptions, failures: number): number =>
   Math.min(maxMs, minMs * 2 ** Math.max(0, failures - 1)) * (1 + jitter * (2 * Math.random() - 1));
 
+/**
+ * Returns the delay in milliseconds before the next poll of something that is awaited since `since` (as of
+ * `performance.now()`): 3 % of the time waited so far, at least `minMs` and at most `maxMs`. So polling delays what
+ * comes next by at most 3 %, and takes little processor time on a busy machine, where everything takes longer.
+ */
+export const pollDelay = ({ minMs, maxMs }: Pick<BackoffOptions, 'minMs' | 'maxMs'>, since: number): number =>
+  Math.min(maxMs, Math.max(minMs, (performance.now() - since) * 0.03));
+
 /** Creates the exponential back-off for one retry loop. */
 export const createBackoff = (options: BackoffOptions): Backoff => {
   let failures = 0;

@@ -47,6 +47,30 @@ export const connectionConfig = (databaseUrl: string, name: string, options = ''
   connectionTimeoutMillis: 3_000,
 });
 
+/** PostgreSQL's error codes for a table, a schema and a column that do not exist. */
+const MISSING_CODES = ['42P01', '3F000', '42703'];
+
+/**
+ * Returns the pool with a `query` that keeps the connection if a table does not exist. The driver's own `query` closes
+ * the connection after every error. While the platform starts for the first time, many queries fail in this way, and
+ * each would need a new connection.
+ */
+const keepingConnections = (pool: pg.Pool): pg.Pool => {
+  const query = async (config: pg.QueryConfig | string, values?: unknown[]): Promise<pg.QueryResult> => {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      return await client.query(config, values);
+    } catch (error) {
+      if (!MISSING_CODES.includes((error as { code?: string }).code ?? '')) broken = error as Error;
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  };
+  return Object.assign(pool, { query });
+};
+
 /**
  * Opens a connection pool, which connects when the first query is sent. From then on, at least one connection stays
  * open, because the first query on a new connection can take tens of milliseconds longer. PostgreSQL shows `name` in
@@ -71,7 +95,7 @@ export const openPool = (
   // Without this handler, the error of a lost connection would end the process. The handler ignores the error, because
   // a query on that connection fails with the same error.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
+  return keepingConnections(pool);
 };
 
 /** Resolves if the database answers a query. @throws Error with the reason if it does not */

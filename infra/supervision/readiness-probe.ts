@@ -1,7 +1,8 @@
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pollDelay } from '../backoff.ts';
 
-const POLL_INTERVAL_MS = 20;
+const POLL = { minMs: 20, maxMs: 250 };
 const REQUEST_TIMEOUT_MS = 5_000;
 const REPORT_INTERVAL_MS = 10_000;
 /**
@@ -41,8 +42,9 @@ const readiness = async (base: string, ended: AbortSignal): Promise<Readiness | 
  * what is missing is reported.
  */
 export const waitUntilReady = async (base: string, report: (line: string) => void, ended: AbortSignal): Promise<void> => {
+  const startedAt = performance.now();
   let readySince: number | undefined;
-  for (let reportedAt = Date.now(); !ended.aborted; await sleep(POLL_INTERVAL_MS)) {
+  for (let reportedAt = Date.now(); !ended.aborted; await sleep(pollDelay(POLL, startedAt))) {
     const found = await readiness(base, ended);
     readySince = found?.status === 200 ? (readySince ?? Date.now()) : undefined;
     if (readySince && (found?.degraded.length === 0 || Date.now() - readySince > DEGRADED_TIMEOUT_MS)) return;
@@ -58,7 +60,9 @@ export const waitUntilReady = async (base: string, report: (line: string) => voi
  */
 export const waitUntilTenantIsListed = async (base: string, key: string, ended: AbortSignal): Promise<void> => {
   const headers = { authorization: `Bearer ${key}` };
-  for (const until = Date.now() + FIRST_TENANT_TIMEOUT_MS; !ended.aborted && Date.now() < until; await sleep(POLL_INTERVAL_MS)) {
+  const startedAt = performance.now();
+  const isWaiting = (): boolean => !ended.aborted && performance.now() - startedAt < FIRST_TENANT_TIMEOUT_MS;
+  for (; isWaiting(); await sleep(pollDelay(POLL, startedAt))) {
     const found = await getJson(`${base}/me`, headers, ended);
     if (found?.status === 200 && (found.body as { tenants: unknown[] }).tenants.length > 0) return;
   }

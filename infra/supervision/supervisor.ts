@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { retryDelay } from '../backoff.ts';
+import { pollDelay, retryDelay } from '../backoff.ts';
 import {
   exitOf,
   hasEnded,
@@ -51,7 +51,7 @@ const LOG_CHECK_INTERVAL_MS = 60_000;
  * much to repair.
  */
 const READY_TIMEOUT_MS = 600_000;
-const POLL_INTERVAL_MS = 10;
+const POLL = { minMs: 10, maxMs: 250 };
 
 type Supervision = {
   readonly spec: ManagedProcess;
@@ -85,10 +85,10 @@ const waitUntilServing = async (
   ended: AbortSignal,
   readLog: () => string,
 ): Promise<boolean> => {
-  const deadline = Date.now() + READY_TIMEOUT_MS;
+  const startedAt = performance.now();
   while (readyPattern && !readyPattern.test(readLog())) {
-    if (hasEnded(child) || Date.now() > deadline) return false;
-    await sleep(POLL_INTERVAL_MS);
+    if (hasEnded(child) || performance.now() - startedAt > READY_TIMEOUT_MS) return false;
+    await sleep(pollDelay(POLL, startedAt));
   }
   await prepare?.(ended);
   return !hasEnded(child);

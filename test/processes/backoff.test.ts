@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createBackoff, retryDelay } from '../../infra/backoff.ts';
+import { createBackoff, pollDelay, retryDelay } from '../../infra/backoff.ts';
 
 test('the back-off delay doubles with every failure, up to its maximum', () => {
   const { next } = createBackoff({ minMs: 50, maxMs: 300 });
@@ -19,6 +19,11 @@ test('jitter 0.25 varies a delay by at most 25 %', () => {
   const delays = Array.from({ length: 1_000 }, () => retryDelay({ minMs: 100, maxMs: 1_000, jitter: 0.25 }, 2));
   assert.ok(delays.every((delay) => delay >= 150 && delay <= 250));
   assert.ok(new Set(delays).size > 900);
+});
+
+test('the delay between polls grows with the time waited, between its limits', () => {
+  const after = (ms: number): number => Math.round(pollDelay({ minMs: 20, maxMs: 250 }, performance.now() - ms) / 10) * 10;
+  assert.equal([0, 1_000, 4_000, 60_000].map(after), [20, 30, 120, 250]);
 });
 
 test('a wait ends early, without an error, when its signal is aborted', async () => {
