@@ -9,7 +9,7 @@ import * as Tenant from '../tenants/tenant.ts';
 import type { TenantRole } from '../tenants/tenant-role.ts';
 import { changeRolePermissions, effectivePermissions } from './permission.ts';
 
-/** A member's access to an agent: the roles and the grant from which it results, and the labels of the permissions. */
+/** The roles and the grant that give a member access to an agent, and the labels of the resulting permissions. */
 export type EffectiveAccess = {
   readonly user_id: string;
   readonly agent_id: string;
@@ -31,10 +31,7 @@ export const effectiveAccess = (tenant: Tenant.Tenant, user_id: string, agent: A
   labels: labelsOf(tenant, user_id, agent),
 });
 
-/**
- * A change to make: one member's role in the tenant, one member's role or grant on an agent, or the permissions of the
- * agent roles (`grid`). Null removes a role or grant; undefined leaves it unchanged.
- */
+/** One member's role in the tenant, role or grant on an agent, or the agent roles' permissions (`grid`). Null removes; undefined keeps. */
 export type AccessChange = {
   readonly user_id?: string | undefined;
   readonly agent_id?: string | undefined;
@@ -44,7 +41,6 @@ export type AccessChange = {
   readonly grid?: Partial<RolePermissions> | undefined;
 };
 
-/** The labels of the permissions on an agent that a user gains and loses. */
 export type AccessDifference = {
   readonly user_id: string;
   readonly agent_id: string;
@@ -52,22 +48,13 @@ export type AccessDifference = {
   readonly lost: readonly AgentLabel[];
 };
 
-/**
- * A tenant, and those of its agents that the previewed changes (`AccessChange`) may affect. `agents` maps agent ids to
- * agents.
- */
+/** A tenant, and those of its agents (by id) that the previewed changes may affect. */
 export type AccessState = { readonly tenant: Tenant.Tenant; readonly agents: Readonly<Record<string, Agent.Agent>> };
 
-/**
- * A number above every log position. The assignments of a preview get positions from this number on. So each assignment
- * is newer than every membership in the log, and therefore has an effect.
- */
+/** Above every log position, so that the previewed assignments are newer than every membership, and therefore have an effect. */
 const AFTER_ALL = 10n ** 18n;
 
-/**
- * Returns the event in the form in which the log would return it. This copy of the event is used in the preview only,
- * and is never stored.
- */
+/** Returns the event as the log would return it; for the preview only, never stored. */
 const asRecorded = <E extends DomainEvent>(event: E, index: number, at: string): Recorded<E> => ({
   ...event,
   event_id: `preview-${index}`,
@@ -140,11 +127,7 @@ const withGrant = (state: AccessState, change: AccessChange, index: number, { at
 
 const STEPS = [withTenantRole, withGrid, withRole, withGrant];
 
-/**
- * Returns the state after these changes, which are checked by the same rules as the operations that would make them.
- * Appends no event.
- * @throws Refusal of the operation that would refuse the change
- */
+/** Appends no event. @throws Refusal of the operation that would refuse the change */
 const applyChanges = (state: AccessState, changes: readonly AccessChange[], preview: Preview): AccessState => {
   let after = state;
   changes.forEach((change, index) => {
@@ -155,10 +138,7 @@ const applyChanges = (state: AccessState, changes: readonly AccessChange[], prev
   return after;
 };
 
-/**
- * Checks that each change names the user, the agent or both, as its kind requires.
- * @throws Refusal invalid if an id is missing
- */
+/** @throws Refusal invalid if a change lacks the user, agent or both that its kind requires */
 export const assertComplete = (changes: readonly AccessChange[]): void =>
   changes.forEach(({ user_id, agent_id, tenant_role, role, grant: granted, grid }, index) => {
     const ofAgent = role !== undefined || granted !== undefined;
@@ -177,10 +157,7 @@ const differencesOn = (before: AccessState, after: AccessState, user_id: string,
   return gained.length + lost.length > 0 ? [{ user_id, agent_id, gained, lost }] : [];
 };
 
-/**
- * Returns which permissions on agents each user would gain or lose by these changes. Appends no event.
- * @throws Refusal of the operation that would refuse a change, for example because the tenant would lose its last OWNER
- */
+/** Appends no event. @throws Refusal of the operation that would refuse a change */
 export const previewAccess = (before: AccessState, changes: readonly AccessChange[], preview: Preview): AccessDifference[] => {
   const after = applyChanges(before, changes, preview);
   const users = [...new Set([...Object.keys(before.tenant.members), ...Object.keys(after.tenant.members)])].sort();

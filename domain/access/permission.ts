@@ -34,31 +34,23 @@ export const TENANT_PERMISSIONS = [
 ] as const;
 export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 
-/**
- * What an operation requires of its caller. `none`: no credential. `any`: any valid credential. `platform`: the caller
- * must be a super-admin. Any other value: the permission of that name.
- */
+/** `none`: no credential; `any`: any valid credential; `platform`: a super-admin; otherwise the permission of that name. */
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
 
 /**
- * A caller needs this permission, or every permission in `all`. If `runner` is true, the runner of the agent in the URL
- * path may call the operation, too; if it is `in tenant`, every runner of the tenant in the path may, and the operation
- * must check that the resource belongs to the runner's agent. The agent must not be deleted. With `recentSignIn`, a
- * browser must have signed in at the issuer within MAX_SIGN_IN_AGE_MS; other credentials are not affected.
+ * `all` requires every permission. With `runner: true`, the runner of the agent in the URL path may call, too; with `in tenant`, every
+ * runner of the tenant in the path: the operation must then check that the resource belongs to the runner's agent. The agent must not be
+ * deleted. `recentSignIn`: a browser must have signed in at the issuer within MAX_SIGN_IN_AGE_MS.
  */
 export type Permit =
   | Permission
   | { readonly all: readonly Permission[]; readonly runner?: true | 'in tenant'; readonly recentSignIn?: true };
 
-/** The maximum age of the sign-in of a browser for an operation that requires a recent sign-in, in milliseconds. */
 export const MAX_SIGN_IN_AGE_MS = 15 * 60_000;
 
 const NOT_FOR_ADMIN: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 
-/**
- * Returns whether members with this role have this permission on the tenant. For permissions on agents, see
- * `agentAllows`.
- */
+/** For permissions on the tenant only; see `agentAllows`. */
 export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission): boolean => {
   if (role === 'OWNER') return true;
   if (role === 'ADMIN') return !NOT_FOR_ADMIN.includes(permission);
@@ -66,10 +58,7 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
   return role === 'MEMBER' ? permission === 'tenant:agents:create' : permission === 'tenant:audit:read';
 };
 
-/**
- * Returns whether a user has a permission on an agent. A permission comes from the user's role in the tenant, role on
- * the agent, or grant. A user who is not a member of the tenant has no permission.
- */
+/** From the user's role in the tenant, role on the agent, or grant. A user who is not a member has no permission. */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
   if (!member) return false;
@@ -82,40 +71,26 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   return labels.some((label) => PERMISSION_OF_LABEL[label] === permission);
 };
 
-/**
- * Returns the tenant role with which the caller acts: the caller's own role or, if the API key has a lower one, the
- * role of the key. Null if the caller is not a member.
- */
+/** The caller's own role or, if lower, the role of the API key. Null if the caller is not a member. */
 export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null => {
   const member = principal.kind === 'user' ? tenant.members[principal.user_id] : undefined;
   return member && principal.kind === 'user' ? lesserRole(member.role, principal.max_role ?? 'OWNER') : null;
 };
 
-/**
- * Returns a copy of the tenant in which the user is the only member and has the role `role`. With it, permissions can
- * be computed for a user whose API key limits them to this role. If the user has this role already, or is not a member,
- * returns the tenant itself.
- */
+/** The tenant with the user as its only member, limited to `role`: to compute what an API key with a lower role allows. */
 export const withLimitedRole = (tenant: Tenant, user_id: string, role: TenantRole): Tenant => {
   const member = tenant.members[user_id];
   return !member || member.role === role ? tenant : { ...tenant, members: { [user_id]: { ...member, role } } };
 };
 
-/**
- * Returns whether the caller's API key allows this permission on agents. A key with the role AUDITOR only allows
- * reading agents, whatever roles on agents the owner of the key has. All other credentials allow every permission.
- */
+/** A key with the role AUDITOR only reads agents, whatever roles its owner has. Other credentials allow every permission. */
 export const keyAllows = (principal: Principal, permission: AgentPermission): boolean =>
   principal.kind !== 'user' || principal.max_role !== 'AUDITOR' || permission === 'agent:read';
 
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
-/**
- * Sets the permissions of each given agent role in this tenant, as lists of labels (see LABELS). Roles that are not
- * given keep their permissions.
- * @throws Refusal not_found if the tenant does not exist, invalid if OWNER would lose a permission
- */
+/** Roles that are not given keep their permissions. @throws Refusal not_found, invalid if OWNER would lose a permission */
 export const changeRolePermissions =
   (roles: Partial<RolePermissions>) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -129,16 +104,10 @@ export const changeRolePermissions =
     return Object.keys(changed).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: changed } }] : [];
   };
 
-/**
- * States whether a user has the permission with this label on an agent. `decided_by` is the event that gave or took
- * away the permission; null if no event did.
- */
+/** `decided_by` is the event that gave or took away the permission; null if no event did. */
 export type EffectivePermission = { id: AgentPermission; label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
-/**
- * Returns, for every label, whether the user has the permission on the agent, and which event decided this: one that
- * assigned a role in the tenant, a role on the agent or a grant, or one that restricted the agent to admins.
- */
+/** One entry for every label. Deciding events: a role in the tenant, a role or grant on the agent, the restriction to admins. */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];
   const role = effectiveRole(agent.roles, tenant.members, user_id);
@@ -161,10 +130,7 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
   });
 };
 
-/**
- * Returns the list of `effectivePermissions` for the caller. A permission that the caller's API key does not allow is
- * not allowed in the list.
- */
+/** A permission that the caller's API key does not allow is not allowed in the list. */
 export const effectivePermissionsOf = (tenant: Tenant, principal: Principal & { kind: 'user' }, agent: Agent): EffectivePermission[] => {
   const role = tenantRoleOf(tenant, principal);
   const limited = role ? withLimitedRole(tenant, principal.user_id, role) : tenant;
