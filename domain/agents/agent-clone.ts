@@ -3,19 +3,13 @@ import type { SlackConfig } from '../slack/slack-config.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 import { plainSettingsOf } from './plain-settings.ts';
 
-/**
- * Checks that the agent `source` can be cloned under this name.
- * @throws Refusal not_found if the agent does not exist, invalid if the name is that of the source
- */
+/** @throws Refusal not_found, invalid if the name is that of the source */
 export const assertCloneable = (source: Agent, name: string): void => {
   assertExists(source);
   if (name === source.name) throw invalid('/name', 'must differ from the name of the agent that is cloned', 'same_name');
 };
 
-/**
- * The fields of a clone that differ from those of its source. `source_revision` is the revision at which the source is
- * cloned.
- */
+/** `source_revision` is the revision at which the source is cloned. */
 type CloneIdentity = {
   readonly name: string;
   readonly slug: string;
@@ -24,16 +18,12 @@ type CloneIdentity = {
   readonly source_revision: number;
 };
 
-/**
- * What a clone gets that is not in the state of its source: the Slack settings that apply to the source, and the ids of
- * the skills that the clone may have.
- */
+/** The Slack settings that apply to the source, and the ids of the skills that the clone may have. */
 type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: ReadonlySet<string> };
 
 /**
- * Creates an active copy of `source` with its settings, model chain, tools, Slack settings, and skills without their
- * configurations. The code lists each field to copy that is no plain setting, so that a field that is added to agents
- * later is not copied by mistake. No secret, role or grant is copied.
+ * Lists each field that is no plain setting, so that a field that is added to agents later is not copied by mistake. Never copied: secrets
+ * (also configurations of skills), roles, grants.
  */
 export const clone =
   (source: Agent, { slack_config, skill_ids }: Extras, identity: CloneIdentity) =>
@@ -68,11 +58,10 @@ const MAX_SLUG_LENGTH = 64;
 
 const cut = (slug: string, length: number): string => slug.slice(0, length).replace(/-+$/, '');
 
-/** Derives a slug from a name: lower-case letters and digits, with hyphens between the words. */
 export const slugOf = (name: string): string => {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['agent'];
   return cut(words.join('-'), MAX_SLUG_LENGTH);
 };
 
-/** Appends a suffix to a slug. If the result would be too long, the slug is cut before the suffix. */
+/** If the result would be too long, the slug is cut before the suffix. */
 export const withSuffix = (slug: string, suffix: string): string => `${cut(slug, MAX_SLUG_LENGTH - suffix.length - 1)}-${suffix}`;

@@ -9,10 +9,8 @@ type Gift = { readonly identity_id: string; readonly credential_label: string; r
 export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentials).length >= MAX_AGENT_CREDENTIALS;
 
 /**
- * Gives a credential of the tenant to the agent. Does nothing if the agent has it from this link or a later one.
- * `unlinked` contains credentials of the agent that are no longer linked. An agent with the maximum number of credentials
- * loses them to make room, except those that were given again meanwhile.
- * @throws Refusal not_found if the agent does not exist, conflict if it would have too many credentials
+ * Does nothing if the agent has it from this link or a later one. At the maximum number, credentials in `unlinked` (no longer linked) make
+ * room, except those that were given again. @throws Refusal not_found, conflict if it would have too many credentials
  */
 export const giveCredential =
   (gift: Gift, unlinked: Agent['credentials'] = {}) =>
@@ -31,10 +29,7 @@ export const giveCredential =
     return [...superseded, { type: 'AgentCredentialGiven', data: gift }];
   };
 
-/**
- * Takes a credential of the tenant from the agent. Does nothing if the agent does not have it.
- * @throws Refusal not_found if the agent does not exist
- */
+/** Does nothing if the agent does not have it. @throws Refusal not_found if the agent does not exist */
 export const takeCredential =
   (identity_id: string) =>
   (agent: Agent): AgentEvent[] => {

@@ -2,13 +2,10 @@ import { jsonEqual } from '../aggregate.ts';
 import { invalid, Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, type AgentModel, assertExists, type ChainLink, type ModelAccess } from './agent.ts';
 
-/** The maximum number of models in an agent's model chain (its models in order of priority). */
+/** A model chain is an agent's models in order of priority. */
 export const MAX_MODELS = 5;
 
-/**
- * Replaces the agent's model chain with these models, in this order; the first is the primary.
- * @throws Refusal not_found if the agent does not exist, invalid if a model occurs twice
- */
+/** The first model is the primary. @throws Refusal not_found, invalid if a model occurs twice */
 export const reorderModelChain =
   (model_ids: readonly string[]) =>
   (agent: Agent): AgentEvent[] => {
@@ -23,13 +20,11 @@ export const reorderModelChain =
     return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
   };
 
-/** Returns a model of an agent in the form in which events store it. */
 export const linkOf = ({ created_at, ...model }: AgentModel): ChainLink => ({ ...model, since: created_at });
 
 /**
- * Adds a model to the agent's chain at this priority, or changes its access or priority. The models at and after the
- * new priority move down by one place.
- * @throws Refusal not_found if the agent does not exist, conflict if the chain is full
+ * Adds a model or changes its access or priority; models at and after it move down. @throws Refusal not_found, conflict if the chain is
+ * full
  */
 export const grantModel =
   (model_id: string, access: ModelAccess, priority: number) =>
@@ -44,10 +39,7 @@ export const grantModel =
     return [{ type: 'AgentModelGranted', data: { model_id, models: others.map(linkOf).toSpliced(place, 0, granted) } }];
   };
 
-/**
- * Removes a model from the agent's chain.
- * @throws Refusal not_found if the agent does not exist, or its chain does not contain the model
- */
+/** @throws Refusal not_found if the agent does not exist, or its chain does not contain the model */
 export const revokeModel =
   (model_id: string) =>
   (agent: Agent): AgentEvent[] => {

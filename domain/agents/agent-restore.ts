@@ -6,9 +6,8 @@ import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts
 import { plainSettingsOf } from './plain-settings.ts';
 
 /**
- * Restores a deleted agent. If no OWNER of the agent is still a member of the tenant, the member `restored_by` becomes
- * its OWNER. If the agent is not deleted, returns no events.
- * @throws Refusal not_found if the agent never existed, conflict if another agent has its slug now
+ * If no OWNER of the agent is still a member, `restored_by` becomes its OWNER. @throws Refusal not_found, conflict if its slug is taken
+ * now
  */
 export const undelete = (agent: Agent, members: Members, restored_by: string | null): AgentEvent[] => {
   if (agent.status === 'absent') throw new Refusal('not_found', 'There is no such agent');
@@ -26,11 +25,7 @@ const restorableFields = (agent: Agent): Restorable => {
   return { ...plainSettingsOf(agent), name, external_mail_enabled, repo_url, code_ref, hourly_limit_micros };
 };
 
-/**
- * Sets the settings and the model chain of an agent back to `earlier`, its state at the revision `of_revision`. Roles
- * and grants on the agent stay as they are.
- * @throws Refusal not_found if the agent does not exist or is deleted
- */
+/** `earlier` is the state at the revision `of_revision`. Roles and grants stay as they are. @throws Refusal not_found */
 export const restore =
   (earlier: Agent, of_revision: number) =>
   (agent: Agent): AgentEvent[] => {

@@ -10,10 +10,7 @@ import {
   type SkillVisibilityScope,
 } from './agent.ts';
 
-/**
- * The changes that a request to update an agent can contain. Null clears a field that can be empty, and sets a field
- * with a default value to this default. For all other fields, null means no change.
- */
+/** Null clears a field that can be empty, and resets one with a default; for other fields, null means no change. */
 export type AgentChanges = {
   [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
 };
@@ -21,10 +18,8 @@ export type AgentChanges = {
 const resetValues = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
 
 /**
- * Changes settings of the agent. Activation, skill authoring and the restriction to admins each have their own event
- * type. `mayManageRoles` is whether the caller has the permission agent:roles:write.
- * @throws Refusal not_found if the agent does not exist, forbidden if can_author_skills or is_admin_only would change
- * without this permission
+ * `mayManageRoles`: whether the caller has agent:roles:write.
+ * @throws Refusal not_found, forbidden if can_author_skills or is_admin_only would change without it
  */
 export const update =
   (changes: AgentChanges, mayManageRoles: boolean) =>
@@ -42,10 +37,7 @@ export const update =
     return events;
   };
 
-/**
- * Sets whether the skills that the agent writes are visible to this agent only or to the tenant.
- * @throws Refusal not_found if the agent does not exist
- */
+/** Visible to this agent only, or to the tenant. @throws Refusal not_found if the agent does not exist */
 export const changeSkillVisibility =
   (skill_visibility_scope: SkillVisibilityScope) =>
   (agent: Agent): AgentEvent[] => {
@@ -54,10 +46,7 @@ export const changeSkillVisibility =
     return [{ type: 'AgentSkillVisibilityScopeChanged', data: { skill_visibility_scope } }];
   };
 
-/**
- * Sets or removes the amount that the agent may spend per hour.
- * @throws Refusal not_found if the agent does not exist
- */
+/** The amount per hour; null removes the limit. @throws Refusal not_found if the agent does not exist */
 export const changeBudget =
   ({ hourly_limit_micros }: Budget) =>
   (agent: Agent): AgentEvent[] => {

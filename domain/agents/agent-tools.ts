@@ -4,17 +4,13 @@ import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 
 export const MAX_AGENT_TOOLS = 100;
 
-/**
- * The maximum total length of the configurations of all tools of one agent, in characters of JSON text. The limit
- * exists because the event of a clone of the agent contains all of them.
- */
+/** In characters of JSON text, all tools of one agent together: the event of a clone contains all of them. */
 export const MAX_CONFIGURATIONS_LENGTH = 262_144;
 
 type Grant = { readonly tool_id: string; readonly is_enabled: boolean; readonly configuration: Readonly<Record<string, unknown>> };
 
 const lengthOf = (configuration: Grant['configuration']): number => JSON.stringify(configuration).length;
 
-/** Returns the total length of the configurations of all tools of the agent, except the tools in `except`. */
 const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
   Object.entries(tools)
     .filter(([id]) => !except.includes(id))
@@ -23,10 +19,8 @@ const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
 export const isFull = ({ tools }: Agent): boolean => Object.keys(tools).length >= MAX_AGENT_TOOLS;
 
 /**
- * Grants a tool to the agent, or changes the grant. If the agent already has the maximum number of tools, the grants of
- * the tools in `removed`, which no longer exist, are revoked to make room.
- * @throws Refusal not_found if the agent does not exist, conflict if the agent would have too many tools or too long
- * configurations
+ * At the maximum number of tools, those in `removed`, which no longer exist, make room.
+ * @throws Refusal not_found, conflict if there would be too many tools or too long configurations
  */
 export const grantTool =
   ({ tool_id, is_enabled, configuration }: Grant, removed: readonly string[] = []) =>
@@ -43,7 +37,7 @@ export const grantTool =
     return [...revoked, { type: 'AgentToolGranted', data: { tool_id, is_enabled, configuration } }];
   };
 
-/** Revokes a tool from the agent. @throws Refusal not_found if the agent or the grant does not exist */
+/** @throws Refusal not_found if the agent or the grant does not exist */
 export const revokeTool =
   (tool_id: string) =>
   (agent: Agent): AgentEvent[] => {

@@ -16,7 +16,7 @@ export { AGENT_KINDS, AgentName, defaults, SKILL_VISIBILITY_SCOPES } from './new
 
 export const category = 'agent';
 
-/** What an agent may spend in one hour, in micro-dollars; null if there is no limit. */
+/** Per hour, in micro-dollars; null: no limit. */
 export type Budget = { hourly_limit_micros: number | null };
 
 export type AgentEvent =
@@ -51,16 +51,13 @@ export type AgentEvent =
   | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
 
-/**
- * Maps user ids to their roles. `by` is the event that assigned the role, and `since` the sort key of the position of
- * this event.
- */
+/** By user id. `by`: the event that assigned the role; `since`: the sort key of its position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
 type AgentParts = AgentSettings & AgentSkills & AgentTools & AgentCredentials;
 
 export type Agent = AgentParts & {
-  /** `released`: the agent is deleted, and its slug is free for another agent. It can no longer be restored. */
+  /** `released`: deleted, and can no longer be restored because its slug is free for another agent. */
   status: 'absent' | 'live' | 'deleted' | 'released';
   id: string;
   tenant_id: string;
@@ -77,12 +74,9 @@ export type Agent = AgentParts & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /**
-   * The Slack settings of the agent from which this agent was cloned. They apply until this agent's own Slack settings
-   * are changed. Null if the agent is not a clone.
-   */
+  /** From the agent of which this one is a clone, until its own Slack settings are changed. Null if it is not a clone. */
   inherited_slack_config: SlackConfig | null;
-  /** The last event that turned the restriction to admins on or off; null if there is none. */
+  /** The last event that turned the restriction to admins on or off. */
   admin_only_by: EventRef | null;
   roles: RoleAssignments<AgentRole>;
   grants: RoleAssignments<GrantRole>;
@@ -90,10 +84,7 @@ export type Agent = AgentParts & {
   updated_at: string;
 };
 
-/**
- * The settings that change when an agent is restored to an earlier revision. The model chain is restored, too, but is
- * not part of this type.
- */
+/** The settings that a restore to an earlier revision sets, besides the model chain. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
 
@@ -230,24 +221,17 @@ export const evolve = (agent: Agent, event: Recorded<AgentEvent>, transient?: Tr
     ? created(agent, event as Recorded<FirstEvent>)
     : { ...agent, ...applyEvent(agent, event as Recorded<LaterEvent>, transient), updated_at: event.at };
 
-/** Checks that the agent exists. @throws Refusal not_found if it does not exist or is deleted */
+/** @throws Refusal not_found if it does not exist or is deleted */
 export const assertExists = (agent: Agent): void => {
   if (agent.status !== 'live') throw new Refusal('not_found', 'There is no such agent');
 };
 
 export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
 
-/**
- * Releases the slug of a deleted agent, so that another agent can use it. The deleted agent can then no longer be
- * restored.
- */
+/** The deleted agent can then no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
-/**
- * Deletes the agent. It can be restored until another agent uses its slug, but without the credentials of the tenant
- * that it had: the deletion takes them.
- * @throws Refusal not_found if the agent does not exist
- */
+/** It can be restored until another agent uses its slug, but loses the tenant's credentials. @throws Refusal not_found */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
   return [{ type: 'AgentDeleted', data: {} }];

@@ -5,14 +5,11 @@ import { withoutEnd } from '../text-end.ts';
 import { type Agent, type AgentEvent, assertExists, initial } from './agent.ts';
 import { nearestNames } from './nearest-names.ts';
 
-/** The maximum number of branches that are listed for a repository. The same limit applies to its tags. */
+/** The maximum number of listed branches, and of listed tags. */
 export const MAX_REFS = 1_000;
 const MAX_NEAREST = 3;
 
-/**
- * The branches and tags of a repository. `complete` is false if one of the lists could not be read, or has MAX_REFS
- * names and may therefore lack some.
- */
+/** `complete` is false if a list could not be read, or has MAX_REFS names and may therefore lack some. */
 export type RefSet = { readonly branches: readonly string[]; readonly tags: readonly string[]; readonly complete: boolean };
 
 /**
@@ -23,10 +20,9 @@ export type RefSet = { readonly branches: readonly string[]; readonly tags: read
 // biome-ignore lint/suspicious/noControlCharactersInRegex: git does not allow control characters in names
 const NOT_IN_REF = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|(^|\/)\.|\.lock(\/|$)|^-|\.$|^$/;
 
-/** Returns whether git accepts a text as the name of a branch or tag. */
+/** As git accepts it. */
 export const isRefName = (text: string): boolean => !NOT_IN_REF.test(text);
 
-/** A schema for the branch or tag of an agent: 1 to 128 characters that git accepts as the name of a branch or tag. */
 export const CodeRef = displayText(1, 128).refine(isRefName, 'must be a name that git accepts for a branch or tag');
 
 const isPlainUrl = (text: string): boolean => {
@@ -35,19 +31,13 @@ const isPlainUrl = (text: string): boolean => {
   return /^https?:$/.test(protocol) && hostname !== '' && username === '' && password === '' && !/[?#]/.test(text);
 };
 
-/**
- * A schema for the URL of a git repository. User names and passwords in the URL are refused, because events contain the
- * URL. The host is not checked here, but when a request is sent to it.
- */
+/** Refuses user names and passwords, because events contain the URL. The host is checked when a request is sent to it. */
 export const RepoUrl = displayText(1, 2_048)
   .refine(isPlainUrl, 'must be an https URL without a user name, password, query or fragment')
   .meta({ format: 'uri' })
   .transform((text) => (isPlainUrl(text) ? withoutEnd(new URL(text).href, /\//) : text));
 
-/**
- * Returns the refusal for a name that is neither a branch nor a tag of the repository. Its text suggests the most
- * similar names.
- */
+/** Suggests the most similar names. */
 export const unknownRef = (name: string, { branches, tags }: RefSet): Refusal => {
   const nearest = nearestNames(name, [...new Set([...branches, ...tags])], MAX_NEAREST);
   const hint = nearest.length > 0 ? `; the most similar names are ${nearest.join(', ')}` : '';
@@ -57,14 +47,9 @@ export const unknownRef = (name: string, { branches, tags }: RefSet): Refusal =>
 
 export const noRepository = (): Refusal => invalid('/code_ref', 'The agent has no repository: link one with PUT …/repo', 'no_repository');
 
-/** The values of `repo_url` and `code_ref` of an agent without a repository. */
 export const NO_REPO: Pick<Agent, 'repo_url' | 'code_ref'> = { repo_url: initial.repo_url, code_ref: initial.code_ref };
 
-/**
- * Links a repository to the agent, at one of its branches or tags. NO_REPO removes the link. The caller must have
- * checked that the repository has the branch or tag.
- * @throws Refusal not_found if the agent does not exist
- */
+/** NO_REPO removes the link. The caller must have checked that the repository has the branch or tag. @throws Refusal not_found */
 export const linkRepo =
   (linked: Pick<Agent, 'repo_url' | 'code_ref'>) =>
   (agent: Agent): AgentEvent[] => {
@@ -73,10 +58,8 @@ export const linkRepo =
   };
 
 /**
- * Pins the agent to a branch or tag. The caller must have checked that the repository `repo_url` has this branch or
- * tag.
- * @throws Refusal not_found if the agent does not exist, invalid if it has no repository, conflict if it has another
- * repository by now
+ * The caller must have checked that `repo_url` has this branch or tag.
+ * @throws Refusal not_found, invalid if the agent has no repository, conflict if it has another one by now
  */
 export const pinCodeRef =
   (repo_url: string | null, code_ref: string) =>

@@ -2,9 +2,8 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A linked identity of the tenant that a person has given to an agent. `identity_revision` is the identity's
- * `access_revision` at that time: after the identity was unlinked and linked again, the agent no longer has it. `label`
- * is the name at that time. `given_by` is the user who gave it; null if it was not a person.
+ * `identity_revision`: the identity's `access_revision` when it was given; after it was unlinked and linked again, the agent no longer has
+ * it. `label`: the name at that time. `given_by`: null if it was not a person.
  */
 export type GivenCredential = {
   readonly label: string;
@@ -17,7 +16,7 @@ export type AgentCredentialEvent =
   | { type: 'AgentCredentialGiven'; data: { identity_id: string; credential_label: string; identity_revision: number } }
   | { type: 'AgentCredentialTaken'; data: { identity_id: string; credential_label: string } };
 
-/** The credentials of the tenant that an agent has: ids of linked identities mapped to what was given. */
+/** By id of the linked identity. */
 export type AgentCredentials = { readonly credentials: ById<GivenCredential> };
 
 export const noCredentials: AgentCredentials = { credentials: {} };
@@ -33,7 +32,7 @@ export const applyCredentialEvent = (
   return { credentials: withEntry(credentials, identity_id, given, transient) };
 };
 
-/** Takes these credentials from an agent. Ids of credentials that it does not have are ignored. */
+/** Ids of credentials that the agent does not have are ignored. */
 export const takeCredentials = ({ credentials }: AgentCredentials, ids: readonly string[]): AgentCredentialEvent[] =>
   ids.flatMap((identity_id): AgentCredentialEvent[] => {
     const given = credentials[identity_id];

@@ -4,9 +4,8 @@ import { type ById, type Transient, withEntry } from '../immutable-record.ts';
 import { invalid } from '../refusal.ts';
 
 /**
- * The failover chains of all models, in one stream. The models themselves have separate streams, so two changes at the
- * same time could close a cycle of chains. To prevent this, each change of a chain is first appended to this stream;
- * the later one of two changes is then checked against the earlier one.
+ * The failover chains of all models, in one stream: each change of a chain is appended here first, so that two changes at the same time,
+ * in the streams of two models, cannot close a cycle.
  */
 export const category = 'failover';
 export const platform = true;
@@ -21,17 +20,14 @@ export const evolve = ({ chains }: FailoverGraph, { data }: Recorded<FailoverEve
 });
 
 /**
- * Returns the ids of the models to which a model can fail over: those in the chain in the model's own stream (`models`)
- * and those in the chain in this graph. Both count, because a change is recorded in the graph first, and may fail
- * before it is recorded in the model's stream.
+ * From the model's own stream (`models`) and from this graph: a change is recorded here first, and may fail before it is recorded in the
+ * model's stream.
  */
 export const nextOf = ({ chains }: FailoverGraph, models: ById<readonly string[]>, id: string): readonly string[] => [
   ...new Set([...(models[id] ?? []), ...(chains[id] ?? [])]),
 ];
 
-/**
- * Returns the ids that can be reached from the id `from` by calling `next` again and again. The result includes `from`.
- */
+/** The result includes `from`. */
 const reachable = (from: string, next: (id: string) => readonly string[]): Set<string> => {
   const found = new Set([from]);
   for (const id of found) for (const each of next(id)) found.add(each);
@@ -39,9 +35,8 @@ const reachable = (from: string, next: (id: string) => readonly string[]): Set<s
 };
 
 /**
- * Checks a new failover chain of a model, and records it in the graph. `models` maps each model that can be reached
- * from the chain to its own failover chain.
- * @throws Refusal invalid if a cycle of failover chains would lead back to the model
+ * `models` maps each model that can be reached from the chain to its chain. @throws Refusal invalid if a cycle would lead back to the
+ * model
  */
 export const checkChain =
   (model_id: string, failover_chain: readonly string[], models: ById<readonly string[]>) =>

@@ -1,16 +1,12 @@
 import type { AgentModel, ModelAccess } from './agent.ts';
 import { isUsable, type Model } from './model.ts';
 
-/** A model that an agent uses. The priority is its place in the list; 0 is the primary model. */
+/** Priority 0 is the primary model. */
 export type UsedModel = { readonly model: Model; readonly access: ModelAccess; readonly priority: number };
 
 type Models = (id: string) => Model | undefined;
 
-/**
- * Returns the model with this id if the tenant can use it at present. Otherwise returns the first usable model of its
- * failover chain, whose models can have failover chains, too; undefined if none is usable. Each model is tried at most
- * once.
- */
+/** Falls back to the first usable model of the failover chain, recursively; undefined if none is usable. Tries each model once. */
 const usableFor = (id: string, tenant_id: string, models: Models, tried: Set<string>): Model | undefined => {
   if (tried.has(id)) return undefined;
   tried.add(id);
@@ -24,11 +20,7 @@ const usableFor = (id: string, tenant_id: string, models: Models, tried: Set<str
   return undefined;
 };
 
-/**
- * Returns the models that an agent of this tenant uses. Each model in the agent's chain that the tenant cannot use is
- * replaced by its failover model. No model occurs twice: a failover model that is in the agent's chain anyway is listed
- * once, with the access that it has in that chain.
- */
+/** Replaces each model that the tenant cannot use by its failover model. No model occurs twice; the access in the agent's chain wins. */
 export const modelsAfterFailover = (chain: readonly AgentModel[], tenant_id: string, models: Models): UsedModel[] => {
   const used = new Map<string, { model: Model; access: ModelAccess }>();
   for (const { model_id, access } of chain) {

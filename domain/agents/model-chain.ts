@@ -1,16 +1,10 @@
 export type ModelAccess = 'full' | 'read_only';
 
-/**
- * One model in a model chain, as events contain it. `since` is the time at which the model was added to the chain; null
- * if this event adds it.
- */
+/** `since`: when the model was added to the chain; null if this event adds it. */
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
-/**
- * Converts the model chain in an event to the agent's models. A model that the event adds to the chain gets `at`, the
- * time of the event, as its `created_at`.
- */
+/** A model that the event adds gets `at`, the time of the event, as its `created_at`. */
 export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));

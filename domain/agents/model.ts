@@ -22,7 +22,7 @@ export type ModelFields = {
   status: ModelStatus;
 };
 
-/** A partial update. Null clears or resets a field; for `name` and `status`, null means no change. */
+/** Null clears or resets a field; for `name` and `status`, null means no change. */
 export type ModelChanges = { [Name in keyof Omit<ModelFields, 'provider' | 'slug'>]?: ModelFields[Name] | null | undefined };
 
 export type ModelEvent =
@@ -35,16 +35,13 @@ export type ModelEvent =
 export type Model = Omit<ModelFields, 'status'> & {
   status: 'absent' | ModelStatus;
   id: string;
-  /**
-   * The tenants that may use the model even if it is not available to all tenants. Maps each tenant id to the time at
-   * which the model was opened to the tenant (RFC 3339).
-   */
+  /** Tenants that may use a model that is not available to all, with the time at which it was opened to them (RFC 3339). */
   open_to: ById<string>;
   created_at: string;
   updated_at: string;
 };
 
-/** The values that fields get when a change sets them to null. */
+/** What null in a change sets. */
 const defaults = { available_to_all_tenants: true, config: {}, description: null, failover_chain: [], is_free: false, pricing: {} };
 
 export const initial: Model = {
@@ -79,7 +76,7 @@ export const evolve = (model: Model, event: Recorded<ModelEvent>, transient?: Tr
   updated_at: event.at,
 });
 
-/** Registers a model. @throws Refusal slug_taken if the provider already has a model with this slug */
+/** @throws Refusal slug_taken if the provider already has a model with this slug */
 export const register =
   (fields: ModelFields) =>
   (model: Model): ModelEvent[] => {
@@ -87,12 +84,12 @@ export const register =
     return [{ type: 'ModelRegistered', data: fields }];
   };
 
-/** Checks that the model exists. @throws Refusal not_found if it does not */
+/** @throws Refusal not_found */
 export const assertExists = (model: Model): void => {
   if (model.status === 'absent') throw new Refusal('not_found', 'There is no such model');
 };
 
-/** Changes a model. A change of the status gets an event of its own. @throws Refusal not_found */
+/** A change of the status gets an event of its own. @throws Refusal not_found */
 export const update =
   (changes: ModelChanges) =>
   (model: Model): ModelEvent[] => {
@@ -102,7 +99,7 @@ export const update =
     return status ? [...updated, { type: 'ModelStatusChanged', data: { status } }] : updated;
   };
 
-/** Lets a tenant use the model even if it is not available to all tenants. @throws Refusal not_found */
+/** Has an effect while the model is not available to all tenants. @throws Refusal not_found */
 export const openToTenant =
   (tenant_id: string) =>
   (model: Model): ModelEvent[] => {
@@ -110,10 +107,7 @@ export const openToTenant =
     return model.open_to[tenant_id] ? [] : [{ type: 'ModelOpenedToTenant', data: { tenant_id } }];
   };
 
-/**
- * Reverses `openToTenant`: from now on, the tenant can use the model only if the model is available to all tenants.
- * @throws Refusal not_found if the model does not exist
- */
+/** Reverses `openToTenant`. @throws Refusal not_found */
 export const closeToTenant =
   (tenant_id: string) =>
   (model: Model): ModelEvent[] => {
@@ -121,11 +115,8 @@ export const closeToTenant =
     return model.open_to[tenant_id] ? [{ type: 'ModelClosedToTenant', data: { tenant_id } }] : [];
   };
 
-/** Returns whether the model exists and is open to the tenant. */
 export const isOpenTo = (model: Model, tenant_id: string): boolean =>
   model.status !== 'absent' && (model.available_to_all_tenants || model.open_to[tenant_id] !== undefined);
 
-/**
- * Returns whether a tenant may add the model to the chains of its agents: it is open to the tenant and not disabled.
- */
+/** Whether a tenant may add the model to the chains of its agents. */
 export const isUsable = (model: Model, tenant_id: string): boolean => isOpenTo(model, tenant_id) && model.status !== 'disabled';

@@ -1,17 +1,10 @@
-/** Names are compared by at most this many of their first characters, to limit the time. */
+/** Limits the time: only this many first characters are compared. */
 const MAX_COMPARED = 128;
 
-/**
- * Two names are similar if at most this many characters must be changed to turn one into the other. This also limits
- * the time.
- */
+/** The most changed characters between similar names. This also limits the time. */
 const MAX_DISTANCE = 4;
 
-/**
- * Returns how many characters must be inserted, removed or replaced to turn one text into the other (the Levenshtein
- * distance); Infinity if more than `limit` changes are needed. The time is proportional to the length multiplied by the
- * limit.
- */
+/** Levenshtein distance; Infinity if more than `limit`. Takes time proportional to the length multiplied by the limit. */
 export const editDistance = (from: string, to: string, limit: number): number => {
   if (Math.abs(from.length - to.length) > limit) return Number.POSITIVE_INFINITY;
   const tooFar = limit + 1;
@@ -37,10 +30,7 @@ export const editDistance = (from: string, to: string, limit: number): number =>
 
 const shortened = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
 
-/**
- * Returns at most `count` names that are similar to `wanted`, the most similar first. A name is similar if few of its
- * characters differ from `wanted` (about a third, see `limit`), if it contains `wanted`, or if `wanted` contains it.
- */
+/** The most similar first. A name is similar if about a third of its characters differ (see `limit`), or if one contains the other. */
 export const nearestNames = (wanted: string, names: readonly string[], count: number): string[] => {
   const text = shortened(wanted);
   const limit = Math.min(MAX_DISTANCE, Math.max(2, Math.floor(text.length / 3)));

@@ -12,14 +12,14 @@ export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
 
 const NAME = /^[\p{L}\p{M}\p{N} -]{1,255}$/u;
 
-/** Returns why a text is not the name of an agent; names the first character that a name may not contain. */
+/** Names the first character that a name may not contain. */
 const nameFault = (name: string): string => {
   const [character] = /[^\p{L}\p{M}\p{N} -]/u.exec(name) ?? [];
   const rule = 'must be 1 to 255 letters, digits, spaces and hyphens';
   return character === undefined ? rule : `${rule}: ${JSON.stringify(character)} is none of them`;
 };
 
-/** A name of letters and digits of every script. It is normalized, so that names that look equal are equal. */
+/** Letters and digits of every script, normalized, so that names that look equal are equal. */
 export const AgentName = z
   .string()
   .regex(NAME, { error: ({ input }) => nameFault(String(input)) })
@@ -27,7 +27,7 @@ export const AgentName = z
   .refine((name) => !/\p{M}{9}/u.test(name), 'must not contain more than 8 combining marks in a row')
   .overwrite((name) => name.normalize('NFC'));
 
-/** The settings that a request to create an agent can contain. The fields have the same names as in the API. */
+/** The field names are those of the API. */
 export type AgentSettings = PlainSettings & {
   name: string;
   can_author_skills: boolean;
@@ -50,10 +50,7 @@ type CreatedAgent = AgentSettings & {
   is_seed: boolean;
 };
 
-/**
- * The data of the event that creates a clone. `source_id` is the id of the cloned agent, and `source_revision` its
- * revision when it was cloned.
- */
+/** `source_revision` is the revision of the cloned agent when it was cloned. */
 export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
   slug: string;
   generation: number;
@@ -74,12 +71,10 @@ export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
 
 export type FirstEvent = { type: 'AgentCreated'; data: CreatedAgent } | { type: 'AgentCloned'; data: ClonedAgent };
 
-/** The fields that the first event of an agent sets, apart from its owner. */
 type FirstSettings = Omit<CreatedAgent | ClonedAgent, 'owner_id' | 'generation' | 'source_id' | 'source_revision' | keyof ClonedParts> &
   Partial<ClonedParts>;
 type ClonedParts = AgentSkills & AgentTools & { models: readonly AgentModel[]; inherited_slack_config: SlackConfig };
 
-/** Returns the fields that the first event of an agent sets, apart from its owner. */
 export const settingsOf = ({ type, data, at }: Recorded<FirstEvent>): FirstSettings => {
   if (type === 'AgentCreated') {
     const { owner_id: _, generation: __, ...settings } = data;

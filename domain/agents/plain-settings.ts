@@ -5,7 +5,7 @@ export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 
 type Meta = { readonly description: string; readonly examples?: unknown[] };
 
-/** A setting that can be empty (null), which is its default. */
+/** Can be empty (null), which is the default. */
 const optional = <Value extends z.ZodType, Stored extends z.ZodType>(value: Value, stored: Stored, meta: Meta) => ({
   initial: null as z.output<Stored> | null,
   create: value.nullable().default(null).meta(meta),
@@ -13,7 +13,7 @@ const optional = <Value extends z.ZodType, Stored extends z.ZodType>(value: Valu
   read: stored.nullable().meta(meta),
 });
 
-/** A setting that always has a value. The default is `initial`; an update with null resets it to that. */
+/** Always has a value; null in an update resets it to `initial`. */
 const required = <Value extends z.ZodType, Stored extends z.ZodType>(
   value: Value,
   stored: Stored,
@@ -30,9 +30,8 @@ const text = z.string();
 const environment = z.enum(ENVIRONMENT_MODES);
 
 /**
- * The settings of an agent to which no rule applies except their own form. This is the only place that lists them:
- * requests to create and to change an agent can contain them, responses have them, and clones and restored agents keep
- * them. A setting with a rule of its own does not belong here.
+ * Settings to which no rule applies except their own form. Requests, responses, clones and restores take them from here. A setting with a
+ * rule of its own does not belong here.
  */
 const PLAIN_SETTINGS = {
   description: optional(text, text, { description: 'What the agent does, for people', examples: ['Reviews pull requests'] }),
@@ -71,6 +70,5 @@ export const plainFieldsToCreate = partOf('create');
 export const plainFieldsToUpdate = partOf('update');
 export const plainFieldsToRead = partOf('read');
 
-/** Drops all other fields of an agent. */
 export const plainSettingsOf = (settings: PlainSettings): PlainSettings =>
   Object.fromEntries(names.map((name) => [name, settings[name]])) as PlainSettings;

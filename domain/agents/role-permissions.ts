@@ -1,17 +1,14 @@
 export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
 export type AgentRole = (typeof AGENT_ROLES)[number];
 
-/**
- * The roles that a grant can give. A grant gives one user access to one agent, in addition to any role that the user
- * has on it.
- */
+/** A grant gives one user access to one agent, in addition to any role on it. */
 export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
 export type GrantRole = (typeof GRANT_ROLES)[number];
 
-/** Maps the role of each grant to the role on an agent that gives the same permissions. */
+/** The role on an agent with the same permissions. */
 export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
-/** Maps each label to the permission that it stands for. The API names these permissions by their labels. */
+/** The API names these permissions by their labels. */
 export const PERMISSION_OF_LABEL = {
   View: 'agent:read',
   'Chat (read-only)': 'agent:chat:read',
@@ -33,10 +30,9 @@ export const LABELS = Object.keys(PERMISSION_OF_LABEL) as AgentLabel[];
 const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
 
-/** Maps each agent role to the labels of its permissions, for tenants that have not changed them. */
+/** For tenants that have not changed them. */
 export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };
 
-/** A permission on an agent: its identifier, and the label that people see. */
 export type LabeledPermission = { readonly id: AgentPermission; readonly label: AgentLabel };
 
 export const permissionsOfRoles = (roles: RolePermissions): Record<AgentRole, LabeledPermission[]> => {

@@ -2,9 +2,8 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A skill that an agent has. `config` names the event that contains its encrypted configuration, and the time of this
- * event; null if the skill has no configuration. The configuration itself is not part of the state, because most code
- * that loads an agent does not need it.
+ * `config` names the event with the encrypted configuration, and its time; null if there is none. The configuration is not part of the
+ * state, because most code that loads an agent does not need it.
  */
 export type GrantedSkill = {
   readonly is_enabled: boolean;
@@ -12,16 +11,10 @@ export type GrantedSkill = {
   readonly config: { readonly revision: number; readonly at: string } | null;
 };
 
-/**
- * States whether an agent may use a skill. `use` is the only action. A skill for which there is no such entry is
- * allowed.
- */
+/** A skill without an entry is allowed. */
 export type SkillPermission = { readonly skill_id: string; readonly action: 'use'; readonly allowed: boolean; readonly created_at: string };
 
-/**
- * A skill permission as events contain it. `since` is the time at which the permission was set; null if this event sets
- * it.
- */
+/** `since`: when the permission was set; null if this event sets it. */
 export type SkillPermissionEntry = Omit<SkillPermission, 'created_at'> & { readonly since: string | null };
 
 export type AgentSkillEvent =
@@ -32,7 +25,6 @@ export type AgentSkillEvent =
   | { type: 'AgentSkillConfigCleared'; data: { skill_id: string } }
   | { type: 'AgentSkillPermissionsReplaced'; data: { permissions: readonly SkillPermissionEntry[] } };
 
-/** The skills of an agent (skill ids mapped to the granted skills), and its permissions on skills. */
 export type AgentSkills = { readonly skills: ById<GrantedSkill>; readonly skill_permissions: readonly SkillPermission[] };
 
 export const noSkills: AgentSkills = { skills: {}, skill_permissions: [] };
