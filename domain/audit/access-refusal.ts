@@ -1,15 +1,11 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * The requests of one authenticated caller that were refused in one tenant. The name of the stream is
- * `access-<tenant>.<id of the caller>`.
- */
+/** The refused requests of one authenticated caller in one tenant: stream `access-<tenant>.<id of the caller>`. */
 export const category = 'access';
 
 /**
- * A request that was refused: with status 403, or because the tenant has exceeded a limit for a costly kind of request
- * (see `LimitedFlow`). `permission` is the permission that the caller lacks; null if the request was refused for
- * another reason.
+ * Refused with status 403, or by a limit for a costly kind of request (see `LimitedFlow`). `permission`: which one the caller lacks; null
+ * if refused for another reason.
  */
 export type AccessRefusal = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
 

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { leafHash } from './merkle-tree.ts';
 
-/** The format of files that infra/audit/verify-audit-export.mjs verifies, which also describes it. */
+/** infra/audit/verify-audit-export.mjs verifies and describes this format. */
 export const EXPORT_FORMAT = 'annals export v2';
 
 export type ExportKind = 'manifest' | 'key' | 'event' | 'head' | 'proof' | 'end';
 
 /**
- * Creates the functions that return the lines of an export, each with its line break. `text` is the JSON text of the
- * content. `end` returns the last line, with the SHA-256 of all lines before it.
+ * Each line has its line break. `text` is the JSON text of the content; `end` returns the last line, with the SHA-256 of all lines before.
  */
 export const createExportLines = () => {
   const hash = createHash('sha256');

@@ -1,31 +1,26 @@
 import { hash } from 'node:crypto';
 
-/** A SHA-256 hash as base64url. */
+/** SHA-256 as base64url. */
 export type Hash = string;
 
 const HASH_BYTES = 32;
-/**
- * The input of a node's hash: a byte with the value 1, followed by room for two hashes. All nodes use the same buffer,
- * because a tree has very many nodes.
- */
+/** A byte with the value 1, then room for two hashes. All nodes use the same buffer, because a tree has very many nodes. */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** Returns the hash of a leaf: the SHA-256 of a zero byte followed by the UTF-8 bytes of the text (RFC 9162, 2.1.1). */
+/** The SHA-256 of a zero byte followed by the UTF-8 text (RFC 9162, 2.1.1). */
 export const leafHash = (text: string): Hash => hash('sha256', `\0${text}`, 'base64url');
 
-/**
- * Returns the hash of an inner node: the SHA-256 of a byte with the value 1 followed by the hashes of its two children.
- */
+/** The SHA-256 of a byte with the value 1 followed by the hashes of both children. */
 export const nodeHash = (left: Hash, right: Hash): Hash => {
   nodeBytes.write(left, 1, 'base64url');
   nodeBytes.write(right, 1 + HASH_BYTES, 'base64url');
   return hash('sha256', nodeBytes, 'base64url');
 };
 
-/** The root of a tree without leaves: the SHA-256 of no bytes. */
+/** The SHA-256 of no bytes. */
 export const EMPTY_ROOT: Hash = hash('sha256', '', 'base64url');
 
-/** Returns the largest power of two that is smaller than `size`. `size` must be at least 2. */
+/** The largest power of two that is smaller than `size`, which must be at least 2. */
 const splitOf = (size: number): number => {
   let split = 1;
   while (split * 2 < size) split *= 2;
@@ -33,15 +28,14 @@ const splitOf = (size: number): number => {
 };
 
 /**
- * The part of a tree that is needed to compute its root hash and proofs. `peaks` are the hashes of the largest complete
- * subtrees over the first `size` leaves, from left to right; there is one for each bit that is set in `size`. `leaves`
- * are the hashes of the leaves after them.
+ * What root and proofs are computed from. `peaks`: hashes of the largest complete subtrees over the first `size` leaves, from left to
+ * right, one for each set bit of `size`. `leaves`: hashes of the leaves after them.
  */
 export type TreeEnd = { readonly size: number; readonly peaks: readonly Hash[]; readonly leaves: readonly Hash[] };
 
 export const sizeOf = ({ size, leaves }: TreeEnd): number => size + leaves.length;
 
-/** Returns, for each peak, the index of the first leaf in its subtree. */
+/** For each peak, the index of its first leaf. */
 const startsOf = (size: number): number[] => {
   const starts: number[] = [];
   for (let start = 0, bit = 2 ** Math.floor(Math.log2(Math.max(size, 1))); bit >= 1; bit /= 2)
@@ -54,10 +48,7 @@ const startsOf = (size: number): number[] => {
 
 type Hasher = (from: number, to: number) => Hash;
 
-/**
- * Returns a function that computes the hash of the subtree over the leaves `from` to `to - 1`. The function throws
- * RangeError if it needs the hash of a node below a peak, because below the peaks no hashes are known.
- */
+/** Hashes the subtree over the leaves `from` to `to - 1`. Throws RangeError for a node below a peak, where no hashes are known. */
 const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   const starts = startsOf(size);
   const known = new Map<string, Hash>();
@@ -80,10 +71,7 @@ const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   return hashOf;
 };
 
-/**
- * Maps each tree to its hash function, which caches hashes: signing a head needs the root, the peaks and a proof of the
- * same tree.
- */
+/** Caches hashes: signing a head needs the root, the peaks and a proof of the same tree. */
 const hashers = new WeakMap<TreeEnd, Hasher>();
 
 const hasher = (end: TreeEnd): Hasher => {
@@ -94,10 +82,7 @@ const hasher = (end: TreeEnd): Hasher => {
 
 export const rootOf = (end: TreeEnd): Hash => hasher(end)(0, sizeOf(end));
 
-/**
- * Returns the peaks of the whole tree, including `leaves`. With these peaks, a larger tree can be computed later
- * without the leaves of this one.
- */
+/** Includes `leaves`. A larger tree can be computed from these peaks without the leaves of this one. */
 export const peaksOf = (end: TreeEnd): Hash[] => {
   const size = sizeOf(end);
   const hashOf = hasher(end);
@@ -105,10 +90,7 @@ export const peaksOf = (end: TreeEnd): Hash[] => {
   return starts.map((start, index) => hashOf(start, starts[index + 1] ?? size));
 };
 
-/**
- * Returns the inclusion path of the leaf `index`, from the leaf upwards (RFC 9162, 2.1.3.1).
- * @throws RangeError if the leaf is not among `leaves`
- */
+/** From the leaf upwards (RFC 9162, 2.1.3.1). @throws RangeError if the leaf is not among `leaves` */
 export const inclusionPath = (end: TreeEnd, index: number): Hash[] => {
   const hashOf = hasher(end);
   const pathIn = (from: number, to: number): Hash[] => {
@@ -120,10 +102,7 @@ export const inclusionPath = (end: TreeEnd, index: number): Hash[] => {
   return pathIn(0, sizeOf(end));
 };
 
-/**
- * Returns the proof that the whole tree begins with the first `size` leaves, which are those under `peaks` (RFC 9162,
- * 2.1.4.1).
- */
+/** Proves that the whole tree begins with the first `size` leaves, those under `peaks` (RFC 9162, 2.1.4.1). */
 export const consistencyPath = (end: TreeEnd): Hash[] => {
   const { size: old } = end;
   const hashOf = hasher(end);
@@ -135,10 +114,7 @@ export const consistencyPath = (end: TreeEnd): Hash[] => {
   return old === 0 || end.leaves.length === 0 ? [] : pathIn(0, sizeOf(end), true);
 };
 
-/**
- * Returns the root hash that results from a leaf and its inclusion path; null if the length of the path does not fit
- * the index and the size.
- */
+/** Null if the length of the path does not fit the index and the size. */
 export const rootFromInclusion = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
   let [at, last, root] = [index, size - 1, leaf];
   if (index < 0 || index >= size) return null;

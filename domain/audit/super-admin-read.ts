@@ -1,9 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * Requests in which a super-admin who is not a member of a tenant reads data of the tenant. Each request has its own
- * stream. The tenant's audit log shows these events.
- */
+/** A super-admin who is not a member reads data of a tenant. One stream per request; the tenant's audit log shows the event. */
 export const category = 'visit';
 
 export type SuperAdminReadEvent = { type: 'SuperAdminRead'; data: { what: string } };
@@ -13,7 +10,7 @@ export const initial: SuperAdminRead = { what: null };
 
 export const evolve = (_: SuperAdminRead, event: Recorded<SuperAdminReadEvent>): SuperAdminRead => ({ what: event.data.what });
 
-/** Records that a super-admin has read data of the tenant. `what` is the HTTP method and the path of the request. */
+/** `what`: HTTP method and path. */
 export const recordRead =
   (what: string) =>
   ({ what: recorded }: SuperAdminRead): SuperAdminReadEvent[] =>
