@@ -2,23 +2,17 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry } from '../immutable-record.ts';
 import type { Benchmark, Harness, TrajectoryBuilder } from './benchmark.ts';
 
-/**
- * A run of an agent on tasks of a benchmark. The delivery that sends the tasks to the runner has the same id as the
- * run.
- */
+/** The delivery that sends the tasks to the runner has the same id as the run. */
 export const category = 'benchmarkrun';
 
 export const RUN_STATUSES = ['queued', 'running', 'completed', 'failed'] as const;
 export const TASK_STATUSES = ['pending', 'scored', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** A run fails if it has not ended after this many hours. */
+/** A run that has not ended by then fails. */
 export const MAX_RUN_HOURS = 24;
 
-/**
- * The fields of a run: the fields of the benchmark as they were when the run was queued, and the ids of its tasks.
- * `dataset_sha256` is the digest of the dataset, of which the tenant's file store has a copy.
- */
+/** The benchmark's fields as they were when the run was queued. `dataset_sha256`: digest of the copy in the tenant's file store. */
 export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config' | 'dataset_uri'> & {
   readonly benchmark_id: string;
   readonly benchmark: string;
@@ -30,8 +24,8 @@ export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config
 };
 
 /**
- * The result of a task: a score from 0 to 1 or, if there is none, the reason in `error`. `trajectory_sha256` is the
- * digest of a file in the tenant's file store that records what the agent did.
+ * A score from 0 to 1 or, without one, the reason in `error`. `trajectory_sha256`: a file in the tenant's file store that records what the
+ * agent did.
  */
 export type TaskResult = {
   readonly score: number | null;
@@ -47,7 +41,7 @@ export type BenchmarkRunEvent =
   | { type: 'BenchmarkTaskScored'; data: TaskResult & { readonly agent_id: string; readonly task_id: string } }
   | { type: 'BenchmarkRunFinished'; data: Ending & { readonly agent_id: string } };
 
-/** `results` maps the ids of those tasks that have ended to their results. */
+/** `results` has the ended tasks, by id. */
 export type BenchmarkRun = RunFields & {
   readonly status: 'absent' | RunStatus;
   readonly id: string;
@@ -98,7 +92,7 @@ export const evolve = (run: BenchmarkRun, event: Recorded<BenchmarkRunEvent>, tr
   }
 };
 
-/** A task in the form of the response schema BenchmarkRunRead. */
+/** As in the response schema BenchmarkRunRead. */
 export type TaskView = TaskResult & { readonly id: string; readonly status: (typeof TASK_STATUSES)[number] };
 
 export const pendingTask = (id: string): TaskView => ({
@@ -116,13 +110,13 @@ export const endedTask = (id: string, result: TaskResult): TaskView => ({
   ...resultOf(result),
 });
 
-/** Returns the tasks of a run in the order of the dataset. */
+/** In the order of the dataset. */
 export const tasksOf = ({ task_ids, results }: Pick<BenchmarkRun, 'task_ids' | 'results'>): readonly TaskView[] =>
   task_ids.map((id) => (Object.hasOwn(results, id) ? endedTask(id, results[id]!) : pendingTask(id)));
 
 const isOpen = ({ status }: BenchmarkRun): boolean => status === 'queued' || status === 'running';
 
-/** Queues a run at the time `at` (RFC 3339 UTC). */
+/** `at` is RFC 3339 UTC. */
 export const queue =
   (fields: RunFields, at: string) =>
   (run: BenchmarkRun): BenchmarkRunEvent[] => {
@@ -131,16 +125,13 @@ export const queue =
     return [{ type: 'BenchmarkRunQueued', data: { ...fields, expires_at } }];
   };
 
-/** Returns the mean of the scores of all tasks; a task without a score counts as 0. */
+/** A task without a score counts as 0. */
 const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): number =>
   task_ids.reduce((sum, id) => sum + (results[id]?.score ?? 0), 0) / task_ids.length;
 
 export type ScoredTask = TaskResult & { readonly task_id: string };
 
-/**
- * Returns the reported results that are to be recorded: those of tasks of the run that have no result yet. If the
- * report contains a task twice, only the first of the two results is returned.
- */
+/** Those of tasks of the run without a result yet; of two results for a task in one report, the first. */
 export const newResults = (run: BenchmarkRun, agent_id: string, results: readonly ScoredTask[]): readonly ScoredTask[] => {
   if (!isOpen(run) || run.agent_id !== agent_id) return [];
   const tasks = new Set(run.task_ids);
@@ -151,10 +142,7 @@ export const newResults = (run: BenchmarkRun, agent_id: string, results: readonl
   return [...first.values()];
 };
 
-/**
- * Records results that the runner of an agent has reported, except those that `newResults` leaves out. If every task of
- * the run then has a result, the run is completed.
- */
+/** Leaves out what `newResults` leaves out. Completes the run if every task then has a result. */
 export const scoreTasks =
   (agent_id: string, reported: readonly ScoredTask[]) =>
   (run: BenchmarkRun): BenchmarkRunEvent[] => {
@@ -166,7 +154,7 @@ export const scoreTasks =
     return [...events, { type: 'BenchmarkRunFinished', data: { agent_id, ...ending } }];
   };
 
-/** Ends a run as failed, with the reason `error`. Does nothing if the run has already ended. */
+/** Does nothing if the run has already ended. */
 export const fail =
   (error: string) =>
   (run: BenchmarkRun): BenchmarkRunEvent[] =>

@@ -2,7 +2,7 @@ import { applyResets, changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
-/** A benchmark in the catalogue of the platform: tasks for agents, and the rules by which their answers are scored. */
+/** Tasks for agents, and the rules by which their answers are scored. Belongs to the platform's catalogue. */
 export const category = 'benchmark';
 export const platform = true;
 
@@ -13,10 +13,7 @@ export const TRAJECTORY_BUILDERS = ['prefix_merging', 'per_request'] as const;
 export type Harness = (typeof HARNESSES)[number];
 export type TrajectoryBuilder = (typeof TRAJECTORY_BUILDERS)[number];
 
-/**
- * Where the tasks of a benchmark are. If `dataset_uri` names an uploaded file, `dataset_sha256` is the digest of the
- * platform's copy of this file; otherwise it is null.
- */
+/** `dataset_sha256`: digest of the platform's copy if `dataset_uri` names an uploaded file; otherwise null. */
 export type Dataset = { readonly dataset_uri: string; readonly dataset_sha256: string | null };
 
 export type BenchmarkFields = Dataset & {
@@ -31,13 +28,10 @@ export type BenchmarkFields = Dataset & {
   readonly trajectory_builder: TrajectoryBuilder;
 };
 
-/** A partial update. Null resets a field to its default; for a field without a default, null means no change. */
+/** Null resets a field to its default; for a field without a default, null means no change. */
 export type BenchmarkChanges = { [Name in keyof Omit<BenchmarkFields, 'slug'>]?: BenchmarkFields[Name] | null | undefined };
 
-/**
- * After a benchmark is retired, another one can use its slug. `generation` is the number of earlier benchmarks with
- * this slug.
- */
+/** `generation`: how many earlier, retired benchmarks had this slug. */
 export type BenchmarkEvent =
   | { type: 'BenchmarkCreated'; data: BenchmarkFields & { readonly generation: number } }
   | { type: 'BenchmarkUpdated'; data: Partial<Omit<BenchmarkFields, 'slug'>> }
@@ -50,7 +44,7 @@ export type Benchmark = BenchmarkFields & {
   readonly updated_at: string;
 };
 
-/** The values that fields get when a change sets them to null. */
+/** What null in a change sets. */
 const defaults = {
   dataset_sha256: null,
   default_harness: 'claude_code',
@@ -86,14 +80,10 @@ export const evolve = (benchmark: Benchmark, { type, data, id, at }: Recorded<Be
   }
 };
 
-/** Returns whether the benchmark was retired, so that its slug can be used again. */
+/** The slug can then be used again. */
 export const isRetired = ({ status }: Benchmark): boolean => status === 'retired';
 
-/**
- * Creates a benchmark. If the benchmark in this stream is retired, does nothing: the caller then tries the next
- * generation of the slug.
- * @throws Refusal slug_taken if there is a benchmark with this slug
- */
+/** Does nothing if the benchmark in this stream is retired: the caller then tries the slug's next generation. @throws Refusal slug_taken */
 export const create =
   (fields: BenchmarkFields, generation: number) =>
   (benchmark: Benchmark): BenchmarkEvent[] => {
@@ -101,7 +91,7 @@ export const create =
     return isRetired(benchmark) ? [] : [{ type: 'BenchmarkCreated', data: { ...fields, generation } }];
   };
 
-/** Checks that the benchmark exists and is not retired. @throws Refusal not_found */
+/** @throws Refusal not_found if it does not exist or is retired */
 export const assertExists = ({ status }: Benchmark): void => {
   if (status !== 'live') throw new Refusal('not_found', 'There is no such benchmark');
 };
@@ -111,10 +101,7 @@ const assertWritable = ({ read_only }: Benchmark): void => {
     throw conflict('/read_only', 'read_only', 'The benchmark is read-only: set read_only to false first, in a request of its own');
 };
 
-/**
- * Changes a benchmark. While it is read-only, only `read_only` itself can be changed.
- * @throws Refusal not_found if it does not exist, conflict if another field would change while it is read-only
- */
+/** While read-only, only `read_only` itself can be changed. @throws Refusal not_found, conflict if another field would change then */
 export const update =
   (changes: BenchmarkChanges) =>
   (benchmark: Benchmark): BenchmarkEvent[] => {
@@ -125,10 +112,7 @@ export const update =
     return changed.length > 0 ? [{ type: 'BenchmarkUpdated', data: fields }] : [];
   };
 
-/**
- * Removes a benchmark from the catalogue. Its runs stay.
- * @throws Refusal not_found if it does not exist, conflict if it is read-only
- */
+/** Its runs stay. @throws Refusal not_found, conflict if it is read-only */
 export const retire = (benchmark: Benchmark): BenchmarkEvent[] => {
   assertExists(benchmark);
   assertWritable(benchmark);

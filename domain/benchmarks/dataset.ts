@@ -4,11 +4,11 @@ import { decodeText } from '../text-decoder.ts';
 
 export const MAX_DATASET_BYTES = 8 * 1024 * 1024;
 export const MAX_DATASET_TASKS = 10_000;
-/** The maximum number of tasks in one run. One event contains the ids of all tasks of the run. */
+/** One event contains the ids of all tasks of a run. */
 export const MAX_RUN_TASKS = 1_000;
 export const MAX_TASK_ID_LENGTH = 128;
 
-/** A task of a dataset. `line` is the line of the dataset that describes the task, which is a JSON object. */
+/** `line`: the line of the dataset that describes the task, a JSON object. */
 export type Task = { readonly id: string; readonly line: string };
 
 const objectIn = (line: string): Readonly<Record<string, unknown>> | null => {
@@ -20,10 +20,7 @@ const objectIn = (line: string): Readonly<Record<string, unknown>> | null => {
   }
 };
 
-/**
- * Returns the id of a task: the value of its field `id` or, if it has no such field, the number of its line. Null if
- * the value of the field is not a valid id.
- */
+/** The field `id` or, without one, the number of the line. Null if `id` is not valid. */
 const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): string | null => {
   if (id === undefined) return String(lineNumber);
   const text = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
@@ -31,9 +28,8 @@ const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): st
 };
 
 /**
- * Parses a dataset in JSON Lines, with one task per line. Blank lines are skipped. `pointer` is the JSON pointer of the
- * request field that names the dataset.
- * @throws Refusal invalid if a line is invalid; the refusal contains the number of the first such line
+ * JSON Lines, one task per line; skips blank lines. `pointer` names the dataset in the request. @throws Refusal invalid with the line's
+ * number
  */
 export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
   const refuse = (message: string) => invalid(pointer, message, 'malformed_dataset');
@@ -55,10 +51,7 @@ export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
   return [...tasks.values()];
 };
 
-/**
- * Returns the tasks with these ids, or all tasks if `ids` is null, in the order of the dataset.
- * @throws Refusal invalid if an id is unknown or given twice, or if there are too many tasks for one run
- */
+/** Null: all tasks. In the order of the dataset. @throws Refusal invalid if an id is unknown or given twice, or there are too many tasks */
 export const selectTasks = (tasks: readonly Task[], ids: readonly string[] | null): readonly Task[] => {
   const known = new Set(tasks.map(({ id }) => id));
   const unknown = ids?.findIndex((id) => !known.has(id)) ?? -1;
