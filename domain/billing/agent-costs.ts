@@ -1,13 +1,10 @@
-/**
- * The use of language models by one agent, with one model, for one cause (what started the session, such as an
- * integration). The cost is in micro-dollars.
- */
+/** By agent, model and cause (what started the session, such as an integration). The cost is in micro-dollars. */
 export type UsageRow = UsageTotals & {
   readonly agent_id: string;
-  /** The id of the model; empty if the messages of this usage name no model. */
+  /** Empty if the messages of this usage name no model. */
   readonly model_id: string;
   readonly cause_kind: string;
-  /** The id of the cause; empty if the cause has no id. */
+  /** Empty if the cause has no id. */
   readonly cause_id: string;
 };
 
@@ -32,14 +29,11 @@ export const totalOf = (rows: Iterable<UsageTotals>): UsageTotals => {
   return total;
 };
 
-/** Returns the sum of the usage for each key. The keys have the order in which they first occur in `rows`. */
+/** The keys have the order in which they first occur in `rows`. */
 export const totalsBy = (rows: readonly UsageRow[], keyOf: (row: UsageRow) => string): Map<string, UsageTotals> =>
   new Map([...Map.groupBy(rows, keyOf)].map(([key, group]) => [key, totalOf(group)]));
 
-/**
- * Returns the id of the model with the highest cost; of models with the same cost, the one with the most requests.
- * Returns null if no row names a model.
- */
+/** The model with the highest cost, then with the most requests. Null if no row names a model. */
 export const topModel = (rows: readonly UsageRow[]): string | null => {
   const models = [...totalsBy(rows, ({ model_id }) => model_id)].filter(([model_id]) => model_id !== '');
   const [top] = models.sort(([idA, a], [idB, b]) => b.cost_micros - a.cost_micros || b.requests - a.requests || (idA < idB ? -1 : 1));

@@ -1,7 +1,4 @@
-/**
- * The cost of a day is compared with those of the days before it: at most HISTORY_DAYS and at least MIN_HISTORY_DAYS of
- * them.
- */
+/** A day is compared with at most HISTORY_DAYS and at least MIN_HISTORY_DAYS days before it. */
 export const HISTORY_DAYS = 30;
 const MIN_HISTORY_DAYS = 7;
 const ALLOWED_DEVIATIONS = 5;
@@ -13,16 +10,12 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/**
- * The usual cost of a day, in micro-dollars: the median, and the median absolute deviation (`spread`). A day is unusual
- * if its cost is `floor` or more.
- */
+/** In micro-dollars. `spread`: median absolute deviation. A day is unusual from `floor` on. */
 export type UsualCost = { readonly median: number; readonly spread: number; readonly floor: number };
 
 /**
- * Returns the usual cost of a day, computed from the costs of the days before it. The floor is the median plus five
- * times the median absolute deviation plus 1 USD. `history` contains one cost for each day since the first use, with 0
- * for days without cost, for at most 30 days. Returns null if there are fewer than 7 days; then no cost is unusual.
+ * Floor: median + 5 × median absolute deviation + 1 USD. `history`: one cost per day since the first use (0 without cost), at most 30.
+ * Null if there are fewer than 7 days; then no cost is unusual.
  */
 const usualCost = (history: readonly number[]): UsualCost | null => {
   if (history.length < MIN_HISTORY_DAYS) return null;
@@ -31,7 +24,6 @@ const usualCost = (history: readonly number[]): UsualCost | null => {
   return { median: usual, spread, floor: usual + ALLOWED_DEVIATIONS * spread + MIN_EXCESS_MICROS };
 };
 
-/** Returns whether the cost of a day is unusual, compared with the costs of the days before it. */
 export const isUnusual = (cost: number, history: readonly number[]): boolean => {
   const usual = usualCost(history);
   return usual !== null && cost >= usual.floor;
@@ -40,16 +32,13 @@ export const isUnusual = (cost: number, history: readonly number[]): boolean => 
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = 'YYYY-MM-DD'.length;
 
-/** Returns the day that is `days` days after `day` (YYYY-MM-DD, UTC). */
+/** YYYY-MM-DD, UTC. */
 export const addDays = (day: string, days: number): string => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, DATE_LENGTH);
 
-/** A day with an unusual cost, and the usual cost of the days before it. */
+/** `cost` in micro-dollars, on the day YYYY-MM-DD (UTC). */
 export type Anomaly = UsualCost & { readonly day: string; readonly cost: number };
 
-/**
- * Returns the days with an unusual cost, from `from` up to, but not including, `to`. `costs` maps days to costs; a day
- * without an entry had no cost. Days are YYYY-MM-DD.
- */
+/** `to` is exclusive. Days are YYYY-MM-DD; a day without an entry in `costs` had no cost. */
 const anomaliesOf = (costs: ReadonlyMap<string, number>, from: string, to: string): Anomaly[] => {
   const days = [...costs.keys()].sort();
   return days
@@ -64,10 +53,10 @@ const anomaliesOf = (costs: ReadonlyMap<string, number>, from: string, to: strin
     });
 };
 
-/** Returns whether any day from `from` up to, but not including, `to` has an unusual cost. */
+/** `to` is exclusive. */
 export const hasUnusualDay = (costs: ReadonlyMap<string, number>, from: string, to: string): boolean =>
   anomaliesOf(costs, from, to).length > 0;
 
-/** Returns the day whose cost exceeds its floor by the largest amount; null if no day is unusual. */
+/** The day that exceeds its floor by the largest amount. */
 export const largestAnomaly = (costs: ReadonlyMap<string, number>, from: string, to: string): Anomaly | null =>
   anomaliesOf(costs, from, to).toSorted((a, b) => b.cost - b.floor - (a.cost - a.floor))[0] ?? null;

@@ -1,9 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * The checkouts and visits of the billing portal that members of a tenant have started at the payment provider. They
- * have a separate stream, because events in the tenant's stream would change the revision of the tenant.
- */
+/** Checkouts and visits of the billing portal. A separate stream, because events in the tenant's stream would change its revision. */
 export const category = 'billing';
 
 export type BillingEvent =
@@ -23,13 +20,10 @@ export const evolve = (record: BillingRecord, { type, data, at }: Recorded<Billi
   }
 };
 
-/**
- * Records that a member started a checkout for a plan at a price. `session_id` is the provider's id of the checkout.
- */
+/** `session_id`: the payment provider's id of the checkout. */
 export const startCheckout =
   (session_id: string, price_id: string, plan_id: string) =>
   ({ last_checkout_session }: BillingRecord): BillingEvent[] =>
     last_checkout_session === session_id ? [] : [{ type: 'CheckoutStarted', data: { session_id, price_id, plan_id } }];
 
-/** Records that a member got a link to the billing portal of the payment provider. */
 export const openPortal = (customer_id: string) => (): BillingEvent[] => [{ type: 'BillingPortalOpened', data: { customer_id } }];

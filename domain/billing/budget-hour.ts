@@ -4,29 +4,26 @@ import { usdOf } from '../money.ts';
 import { conflict, notFound, Refusal } from '../refusal.ts';
 
 /**
- * The spending of an agent in one hour (UTC), in micro-dollars. Each hour of each agent has a stream of its own: so
- * each hour starts with the whole budget, and nothing has to be reset.
+ * The spending of an agent in one hour (UTC), in micro-dollars. A stream per hour: each hour starts with the whole budget, and nothing has
+ * to be reset.
  */
 export const category = 'budget';
 
-/** When this share of the hourly budget, in percent, is spent or reserved, an event is recorded. */
+/** In percent of the hourly budget, spent or reserved; reaching one records an event. */
 export const THRESHOLDS = [80, 100] as const;
 export type Threshold = (typeof THRESHOLDS)[number];
 
-/**
- * The maximum number of refused reservations, and of refused sessions, that are recorded per hour, so that a runner that
- * tries again and again does not fill the log.
- */
+/** Refused reservations, and refused sessions, per hour: a runner that tries again and again does not fill the log. */
 export const MAX_RECORDED_REFUSALS = 100;
 
 type OfHour = { agent_id: string; hour: string };
 
-/** What an amount is reserved for: a session and a model. Each is null if the runner does not name it. */
+/** Null if the runner does not name it. */
 type Purpose = { session_id: string | null; model_id: string | null };
 
 type ReservationFields = Purpose & { reservation_id: string; amount_micros: number; expires_at: string };
 
-/** The cost of those messages of a session that belong to this hour, so far. */
+/** Of the session's messages in this hour, so far. */
 export type SessionCost = { readonly session_id: string; readonly cost_micros: number };
 
 export type BudgetEvent =
@@ -37,9 +34,9 @@ export type BudgetEvent =
       type: 'BudgetRefused';
       data: OfHour & Purpose & { reservation_id?: string; amount_micros: number; committed_micros: number; limit_micros: number };
     }
-  /** `sessions` contains the sessions whose cost has increased, with the new cost. */
+  /** `sessions`: those whose cost has increased, with the new cost. */
   | { type: 'BudgetUsageCounted'; data: OfHour & { sessions: readonly SessionCost[] } }
-  /** A session was not started, because the whole budget of the hour was spent or reserved. */
+  /** The whole budget of the hour was spent or reserved. */
   | { type: 'BudgetSessionRefused'; data: OfHour & { committed_micros: number; limit_micros: number } }
   | { type: 'BudgetThresholdReached'; data: OfHour & { percent: Threshold; committed_micros: number; limit_micros: number } };
 
@@ -48,11 +45,11 @@ export type Reservation = ReservationFields & { readonly settled_micros: number 
 
 export type BudgetHour = {
   readonly reservations: ById<Reservation>;
-  /** Maps session ids to the cost of their messages in this hour. */
+  /** By session id: the cost of its messages in this hour. */
   readonly usage: ById<number>;
   readonly refusals: number;
   readonly refused_sessions: number;
-  /** The highest threshold, in percent, that was recorded as reached; 0 if none was. */
+  /** The highest threshold, in percent, that was recorded; 0 if none was. */
   readonly reported: number;
 };
 
@@ -91,42 +88,33 @@ export const evolve = (hour: BudgetHour, { type, data }: Recorded<BudgetEvent>, 
 
 const HOUR_MS = 3_600_000;
 
-/** Returns the start of the hour (UTC) that contains the time `at`. Both times are RFC 3339 UTC. */
+/** RFC 3339 UTC. */
 export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`;
 
-/**
- * Returns the end of the hour that contains the time `at`, as RFC 3339 UTC. Every reservation of the hour expires at
- * this time or earlier.
- */
+/** RFC 3339 UTC. Every reservation of the hour expires then or earlier. */
 export const hourEnd = (at: string): string => new Date(Date.parse(hourOf(at)) + HOUR_MS).toISOString();
 
-/** Returns the id of the budget stream of an agent for one hour. `at` is any time in the hour. */
+/** `at` is any time in the hour. */
 export const budgetHourId = (agent_id: string, at: string): string => `${agent_id}.${at.slice(0, 13)}`;
 
-/** A reservation id contains its hour in this many characters: the number of hours since 1970, in base 36. */
+/** A reservation id contains its hour in this many characters: hours since 1970, in base 36. */
 const HOUR_DIGITS = 5;
 
-/**
- * Derives a reservation id from a new resource id: the HOUR_DIGITS characters after the first one are replaced by the
- * hour of `at`. So the stream of a reservation can be found from the agent id and the reservation id.
- */
+/** The hour of `at` replaces characters of a new id after the first one: so agent id and reservation id yield the stream. */
 export const reservationId = (id: string, at: string): string =>
   `c${Math.floor(Date.parse(at) / HOUR_MS)
     .toString(36)
     .padStart(HOUR_DIGITS, '0')}${id.slice(1 + HOUR_DIGITS)}`;
 
-/** Returns the start of the hour (UTC) in which the reservation with this id was made. */
 export const hourOfReservation = (reservation_id: string): string =>
   new Date(Number.parseInt(reservation_id.slice(1, 1 + HOUR_DIGITS), 36) * HOUR_MS).toISOString();
 
 /**
- * What the committed amount of an hour consists of, in micro-dollars. `open`: reservations that are neither settled nor
- * expired. `settled`: the amounts of settlements. `sessions`: what the messages of sessions cost beyond the settlements
- * of these sessions, because both report the same spending.
+ * In micro-dollars. `open`: reservations neither settled nor expired. `settled`: amounts of settlements. `sessions`: what messages cost
+ * beyond the settlements of their sessions, because both report the same spending.
  */
 export type Commitment = { readonly open: number; readonly settled: number; readonly sessions: number };
 
-/** Returns what is spent or reserved at the time `at`. */
 export const commitmentOf = ({ reservations, usage }: BudgetHour, at: string): Commitment => {
   const settledOf = new Map<string, number>();
   let [open, settled, sessions] = [0, 0, 0];
@@ -139,20 +127,16 @@ export const commitmentOf = ({ reservations, usage }: BudgetHour, at: string): C
   return { open, settled, sessions };
 };
 
-/** Returns the amount that is spent or reserved at the time `at`. */
 export const committedMicros = (hour: BudgetHour, at: string): number => {
   const { open, settled, sessions } = commitmentOf(hour, at);
   return open + settled + sessions;
 };
 
-/**
- * Returns those of the costs that are higher than the recorded cost of their session. The cost of a session only
- * increases, so a cost that is not higher is outdated.
- */
+/** A session's cost only increases: one that is not higher than the recorded cost is outdated. */
 const grown = ({ usage }: BudgetHour, costs: readonly SessionCost[]): SessionCost[] =>
   costs.filter(({ session_id, cost_micros }) => cost_micros > (usage[session_id] ?? 0));
 
-/** An agent with its present hourly limit (null: no limit), and the present time. */
+/** The present limit (null: no limit) and time. */
 export type Budget = { readonly agent_id: string; readonly limit_micros: number | null; readonly at: string };
 
 const exceeded = ({ limit_micros, at }: Budget, committed: number): Refusal => {
@@ -165,19 +149,15 @@ const exceeded = ({ limit_micros, at }: Budget, committed: number): Refusal => {
   });
 };
 
-/** Returns whether the whole budget of the hour is spent or reserved. */
 export const isSpent = (hour: BudgetHour, { limit_micros, at }: Budget): boolean =>
   limit_micros !== null && committedMicros(hour, at) >= limit_micros;
 
-/** Checks that some of the budget of the hour is left. @throws Refusal budget_exceeded */
+/** @throws Refusal budget_exceeded */
 export const assertNotSpent = (hour: BudgetHour, budget: Budget): void => {
   if (isSpent(hour, budget)) throw exceeded(budget, committedMicros(hour, budget.at));
 };
 
-/**
- * Records that a session was not started because the budget is spent. Does nothing if it is not spent any more, or if
- * MAX_RECORDED_REFUSALS are already recorded in this hour.
- */
+/** Does nothing if the budget is not spent any more, or if MAX_RECORDED_REFUSALS are already recorded in this hour. */
 export const refuseSession =
   (budget: Budget) =>
   (hour: BudgetHour): BudgetEvent[] => {
@@ -187,7 +167,7 @@ export const refuseSession =
     return [{ type: 'BudgetSessionRefused', data }];
   };
 
-/** Returns one event for each threshold that is reached in this hour and not yet recorded. */
+/** One for each threshold that is reached in this hour and not yet recorded. */
 const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, start: string): BudgetEvent[] => {
   const committed_micros = committedMicros(hour, at);
   if (limit_micros === null || committed_micros === 0) return [];
@@ -197,15 +177,10 @@ const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, 
   }));
 };
 
-/**
- * A reservation that a runner requests. `costs`: the costs of the messages of its session, as far as they are known.
- */
+/** `costs`: of the messages of its session, as far as they are known. */
 export type Request = ReservationFields & { readonly costs: readonly SessionCost[] };
 
-/**
- * Reserves an amount of the budget. Does nothing if a reservation with this id exists.
- * @throws Refusal budget_exceeded if more than the limit would be spent or reserved
- */
+/** Does nothing if the id exists. @throws Refusal budget_exceeded if more than the limit would be spent or reserved */
 export const reserve =
   ({ costs, ...fields }: Request, budget: Budget) =>
   (hour: BudgetHour): BudgetEvent[] => {
@@ -219,10 +194,7 @@ export const reserve =
     return [{ type: 'BudgetReserved', data: { agent_id, hour: start, ...fields } }, ...thresholdsOf(after, budget, start)];
   };
 
-/**
- * Records that a reservation was refused. Does nothing if MAX_RECORDED_REFUSALS refusals are already recorded in this
- * hour.
- */
+/** Does nothing if MAX_RECORDED_REFUSALS are already recorded in this hour. */
 export const recordRefusal =
   ({ reservation_id, session_id, model_id, amount_micros, costs }: Omit<Request, 'expires_at'>, { agent_id, limit_micros, at }: Budget) =>
   (hour: BudgetHour): BudgetEvent[] => {
@@ -234,9 +206,8 @@ export const recordRefusal =
   };
 
 /**
- * Settles a reservation with the amount that was spent. An expired reservation can be settled, too, because its money
- * has been spent. Does nothing if it was settled before with the same amount.
- * @throws Refusal not_found if there is no such reservation, conflict if it was settled with another amount
+ * Also after it expired, because the money has been spent. Repeating the same amount does nothing.
+ * @throws Refusal not_found, conflict if it was settled with another amount
  */
 export const settle =
   (reservation_id: string, settled_micros: number, budget: Budget) =>
@@ -252,10 +223,7 @@ export const settle =
     return [{ type: 'BudgetSettled', data }, ...thresholdsOf(after, budget, start)];
   };
 
-/**
- * Records the costs of the messages of sessions. `costs` are the totals in this hour, so recording the same costs twice
- * changes nothing.
- */
+/** `costs` are totals in this hour, so recording them twice changes nothing. */
 export const countUsage =
   (costs: readonly SessionCost[], budget: Budget, start: string) =>
   (hour: BudgetHour): BudgetEvent[] => {

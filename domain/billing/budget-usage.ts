@@ -10,24 +10,21 @@ import {
   initial,
 } from './budget-hour.ts';
 
-/** How the budget of one hour was used. All amounts are in micro-dollars. */
+/** Amounts are in micro-dollars. */
 export type BudgetUsage = {
   readonly reserved: number;
-  /** What is spent or reserved at the end of the hour or, if the hour has not ended, at the time `until`. */
+  /** At the end of the hour or, if the hour has not ended, at the time `until`. */
   readonly commitment: Commitment;
   readonly refused: number;
   readonly refused_sessions: number;
   readonly refused_reservation_id: string | null;
-  /** The id of the event in which the first refused reservation was requested; null if none was refused. */
+  /** The event in which the first refused reservation was requested. */
   readonly refused_event_id: string | null;
 };
 
 type Attempt = Recorded<Extract<BudgetEvent, { type: 'BudgetReserved' | 'BudgetRefused' }>>;
 
-/**
- * Converts a refused reservation to a granted one, to find out how another limit would have worked. Such a reservation
- * is never settled, so it counts until the end of the hour.
- */
+/** To find out how another limit would have worked. Never settled, so it counts until the end of the hour. */
 const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
   if (attempt.type === 'BudgetReserved') return attempt;
   const { agent_id, hour, session_id, model_id, amount_micros, reservation_id = `refused-${index}` } = attempt.data;
@@ -38,9 +35,8 @@ const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
 const idOf = ({ data }: Attempt): string | null => data.reservation_id ?? null;
 
 /**
- * Computes from the events of one hour, oldest first, how its budget was used. If `limit` is given, each requested
- * reservation and each refused session is granted or refused again by this limit (null: no limit), in the original
- * order. `until` is the present time.
+ * `events` of one hour, oldest first. With `limit` (null: no limit), decides each reservation and refused session again by it, in the
+ * original order. `until` is the present time.
  */
 export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: string, limit?: number | null): BudgetUsage => {
   let hour: BudgetHour = initial;

@@ -40,9 +40,7 @@ export const create =
     plan.status === 'absent' ? [{ type: 'PlanCreated', data: fields }] : [];
 
 /**
- * Checks that the plan allows one more agent, member or cron job: `limit` says which of them, and `current` is their
- * present number. Deliveries per minute are not checked here, but by a rate limit (infra/ratelimit/limiter.ts).
- * @throws Refusal plan_limit (status 409) if the limit is reached
+ * For agents, members, cron jobs; infra/ratelimit/limiter.ts limits deliveries per minute. @throws Refusal plan_limit (409) at the limit
  */
 export const checkLimit = (limits: Limits, limit: keyof Limits, current: number): void => {
   if (current < limits[limit]) return;

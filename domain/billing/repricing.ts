@@ -1,10 +1,7 @@
 import { priceOf } from '../sessions/usage-cost.ts';
 import type { UsageTotals } from './agent-costs.ts';
 
-/**
- * Returns the cost of this usage at the given prices, in micro-dollars; the billed cost if no prices are given. The
- * amount is not rounded, so that a total is the same however the usage is grouped.
- */
+/** In micro-dollars; the billed cost without `prices`. Not rounded, so that a total is the same however the usage is grouped. */
 export const repricedMicros = (
   { input_tokens, output_tokens, cost_micros }: UsageTotals,
   pricing: Readonly<Record<string, unknown>>,

@@ -1,13 +1,10 @@
 import type { Recorded } from '../event.ts';
 
-/** The account of a user at the payment provider, to which the user's sales are paid out. */
+/** The user's account at the payment provider, to which sales are paid out. */
 export const category = 'seller';
 export const platform = true;
 
-/**
- * The state of a seller's account, as an event of the payment provider reports it. `connected` is whether the seller
- * has completed the onboarding. `created` is the time at which the provider created the event, in Unix seconds.
- */
+/** As an event of the provider reports it. `connected`: the onboarding is completed. `created`: of the event, in Unix seconds. */
 export type SellerReport = {
   readonly event_id: string;
   readonly event_type: string;
@@ -25,7 +22,7 @@ export type SellerEvent =
   | { type: 'PaymentEventRecorded'; data: SellerReport }
   | { type: 'SellerStatusChanged'; data: SellerStatus };
 
-/** `newest` is the newest report about the account; null if there is none. */
+/** `newest` report about the account. */
 export type Seller = SellerStatus & { readonly payment_account_id: string | null; readonly newest: SellerReport | null };
 
 export const initial: Seller = {
@@ -47,7 +44,6 @@ export const evolve = (seller: Seller, { type, data }: Recorded<SellerEvent>): S
   }
 };
 
-/** Records that the user got a link to the onboarding of the payment provider. */
 export const startOnboarding = (payment_account_id: string) => (): SellerEvent[] => [
   { type: 'SellerOnboardingStarted', data: { payment_account_id } },
 ];
@@ -56,9 +52,8 @@ const enabled = ({ connected, charges_enabled, payouts_enabled }: SellerReport):
   Number(connected) + Number(charges_enabled) + Number(payouts_enabled);
 
 /**
- * Compares two reports; the result is positive if `a` is the later one. The times of the provider are whole seconds. If
- * two events have the same time, the one with more capabilities is the later one, because the onboarding adds
- * capabilities one after another.
+ * Positive if `a` is later. The provider's times are whole seconds; at the same time, more capabilities are later, because the onboarding
+ * adds them one after another.
  */
 export const compareReports = (a: SellerReport, b: SellerReport): number =>
   a.created - b.created || enabled(a) - enabled(b) || Number(a.event_id > b.event_id) - Number(a.event_id < b.event_id);
@@ -66,10 +61,7 @@ export const compareReports = (a: SellerReport, b: SellerReport): number =>
 export const isOfSeller = ({ payment_account_id }: Seller, report: SellerReport): boolean =>
   payment_account_id === report.payment_account_id;
 
-/**
- * Records the state of the seller's account that an event of the provider reports. Does nothing if the report is not
- * newer than the newest one, or is about another account.
- */
+/** Does nothing if the report is not newer than the newest one, or is about another account. */
 export const recordReport =
   (report: SellerReport) =>
   (seller: Seller): SellerEvent[] => {
