@@ -2,21 +2,17 @@ import type { Recorded } from '../event.ts';
 import { conflict, Refusal } from '../refusal.ts';
 
 /**
- * A request of a runner for a value that its agent lacks, such as a password. A person submits the value, which is then
- * stored in the configuration of a skill of the agent.
+ * A runner asks for a value that its agent lacks, such as a password. The value that a person submits is stored in the configuration of a
+ * skill.
  */
 export const category = 'credentialrequest';
 
-/** A request expires after this many days. */
 export const REQUEST_LIFETIME_DAYS = 7;
 
 export const REQUEST_STATUSES = ['open', 'fulfilled', 'expired'] as const;
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 
-/**
- * The requested value is to be stored under the key `config_key` in the configuration of the skill. `expires_at` is RFC
- * 3339 UTC.
- */
+/** `config_key`: where the skill's configuration stores the value. `expires_at`: RFC 3339 UTC. */
 export type RequestFields = {
   readonly agent_id: string;
   readonly skill_id: string;
@@ -25,10 +21,7 @@ export type RequestFields = {
   readonly expires_at: string;
 };
 
-/**
- * `config_revision` is the revision of the agent at which its event contains the encrypted configuration with the
- * submitted value.
- */
+/** `config_revision`: the agent's revision whose event contains the encrypted configuration with the value. */
 export type SubmittedCredential = Pick<RequestFields, 'agent_id' | 'skill_id' | 'config_key'> & { readonly config_revision: number };
 
 export type CredentialRequestEvent =
@@ -65,28 +58,22 @@ export const evolve = (request: CredentialRequest, { id, tenant, at, type, data 
   }
 };
 
-/**
- * Returns the status of a request at the time `at` (RFC 3339 UTC). If nobody submits a value in time, the request
- * expires; no event records this.
- */
+/** `at` is RFC 3339 UTC. A request expires without an event. */
 export const statusAt = (status: RequestStatus, expires_at: string, at: string): RequestStatus =>
   status === 'open' && expires_at <= at ? 'expired' : status;
 
-/** Checks that the request exists. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const assertExists = ({ status }: Pick<CredentialRequest, 'status'>): void => {
   if (status === 'absent') throw new Refusal('not_found', 'There is no such credential request');
 };
 
-/** Requests a value. Does nothing if this request already exists. */
+/** Does nothing if this request already exists. */
 export const request =
   (fields: RequestFields) =>
   ({ status }: CredentialRequest): CredentialRequestEvent[] =>
     status === 'absent' ? [{ type: 'CredentialRequested', data: fields }] : [];
 
-/**
- * Checks that a value can be submitted for the request at the time `at`.
- * @throws Refusal not_found if the request does not exist, conflict if it is fulfilled or expired
- */
+/** @throws Refusal not_found, conflict if it is fulfilled or expired at the time `at` */
 export const assertOpen = (credentialRequest: CredentialRequest, at: string): void => {
   assertExists(credentialRequest);
   const { status, expires_at } = credentialRequest;
@@ -94,7 +81,7 @@ export const assertOpen = (credentialRequest: CredentialRequest, at: string): vo
   if (expires_at <= at) throw conflict('/request_id', 'expired', `This credential request expired at ${expires_at}`);
 };
 
-/** Records that the configuration of the skill now contains the value. Does nothing unless the request is open. */
+/** The configuration of the skill now contains the value. Does nothing unless the request is open. */
 export const fulfil =
   (config_revision: number) =>
   ({ status, agent_id, skill_id, config_key }: CredentialRequest): CredentialRequestEvent[] =>

@@ -3,20 +3,18 @@ import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * One attempt to connect an account by OAuth. It starts when a caller gets a URL at the provider, and ends when the
- * provider redirects the browser back to the platform. The URL of this redirect names no tenant, so the attempts belong
- * to the platform, and their events name the tenant.
+ * One attempt to connect an account by OAuth, from the URL at the provider to the redirect back. That redirect names no tenant: attempts
+ * belong to the platform, and their events name the tenant.
  */
 export const category = 'identitylink';
 export const platform = true;
 
-/** An attempt expires if the browser has not been redirected back after this many seconds. */
+/** If the browser has not been redirected back by then. */
 export const LINK_LIFETIME_SECONDS = 600;
 
 /**
- * The secrets of an attempt are stored as digests: `state_digest` is that of the parameter `state`, and
- * `browser_digest` that of a cookie in the browser that started the attempt. `sealed_verifier` is the encrypted PKCE
- * code verifier.
+ * Secrets are stored as digests: `state_digest` of the parameter `state`, `browser_digest` of a cookie of the browser that started the
+ * attempt. `sealed_verifier`: the encrypted PKCE code verifier.
  */
 export type LinkFields = {
   readonly tenant_id: string;
@@ -35,7 +33,7 @@ export type IdentityLinkEvent =
 export type IdentityLink = LinkFields & {
   readonly status: 'absent' | 'started' | 'answered';
   readonly id: string;
-  /** The user who started the attempt; null if the caller was not a user. */
+  /** Null if the caller was not a user. */
   readonly user_id: string | null;
 };
 
@@ -61,7 +59,7 @@ export const evolve = (link: IdentityLink, { id, actor, type, data }: Recorded<I
   }
 };
 
-/** Starts an attempt. Does nothing if this attempt exists. */
+/** Does nothing if this attempt exists. */
 export const start =
   (fields: LinkFields) =>
   ({ status }: IdentityLink): IdentityLinkEvent[] =>
@@ -70,20 +68,13 @@ export const start =
 const notStarted = (): Refusal =>
   new Refusal('unauthorized', 'This browser has not started to connect an account, or it took too long: start again');
 
-/**
- * Checks that this browser started the attempt, and that the attempt has neither ended nor expired.
- * @throws Refusal unauthorized
- */
+/** @throws Refusal unauthorized if another browser started the attempt, or if it has ended or expired */
 export const assertStarted = (link: IdentityLink, state_digest: string, browser_digest: string, at: string): void => {
   if (link.status !== 'started' || link.expires_at <= at) throw notStarted();
   if (!isSameDigest(link.state_digest, state_digest) || !isSameDigest(link.browser_digest, browser_digest)) throw notStarted();
 };
 
-/**
- * Ends the attempt when the provider has redirected the browser back, so that its parameter `state` cannot be used a
- * second time.
- * @throws Refusal unauthorized if `assertStarted` would throw it
- */
+/** After the redirect back, `state` cannot be used a second time. @throws Refusal unauthorized as `assertStarted` */
 export const answer =
   (state_digest: string, browser_digest: string, at: string) =>
   (link: IdentityLink): IdentityLinkEvent[] => {

@@ -4,13 +4,12 @@ import { Refusal } from '../refusal.ts';
 import { isAboutAccount } from './token-error.ts';
 
 /**
- * An account at another service for which the platform stores a secret: OAuth tokens, or the password of a database.
- * The identity belongs to the tenant or, if `agent_id` is set, to one agent. A tenant or an agent has at most one
- * identity per provider.
+ * An account at another service with a stored secret: OAuth tokens, or a database password. Belongs to the tenant or, if `agent_id` is
+ * set, to one agent; at most one per provider.
  */
 export const category = 'linkedidentity';
 
-/** How a connection to a Postgres database uses TLS; the values are those of libpq. */
+/** How a Postgres connection uses TLS; the values of libpq. */
 export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof SSL_MODES)[number];
 
@@ -22,19 +21,16 @@ export type DatabaseAccess = {
   readonly sslmode: SslMode;
 };
 
-/**
- * The OAuth tokens of an identity and their scopes. `sealed_tokens` contains the tokens encrypted. `expires_at` is when
- * the access token expires; null if it never does.
- */
+/** `sealed_tokens`: encrypted. `expires_at`: of the access token; null if it never does. */
 export type Tokens = {
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
   readonly sealed_tokens: string;
-  /** Whether the tokens include a refresh token, with which the platform can get a new access token. */
+  /** Whether there is a refresh token. */
   readonly refreshable: boolean;
 };
 
-/** How the provider answered the request to revoke the tokens of an identity that was unlinked. */
+/** How the provider answered the revocation of an unlinked identity's tokens. */
 export type Revocation = 'revoked' | 'refused' | 'unsupported';
 
 export type LinkedIdentityEvent =
@@ -54,21 +50,21 @@ export type LinkedIdentity = {
   readonly agent_id: string | null;
   readonly provider: string;
   readonly label: string;
-  /** Whether the secret can be used. This is false after the provider has refused to renew the tokens. */
+  /** False after the provider has refused to renew the tokens. */
   readonly connected: boolean;
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
   readonly refreshable: boolean;
-  /** Why the tokens could not be renewed the last time; null if they were. */
+  /** Why the tokens could not be renewed the last time. */
   readonly error: string | null;
   readonly database: DatabaseAccess | null;
-  /** The encrypted secret: a password, or tokens. Null if there is no secret, or the tokens have been revoked. */
+  /** The encrypted password or tokens. Null if there is none, or the tokens have been revoked. */
   readonly sealed: string | null;
   readonly created_at: string;
   readonly updated_at: string;
   /**
-   * The revision of the event since which the identity is linked and gives the same access. For a database, this means
-   * the same user of the same database. -1 if it was never linked.
+   * The revision since which the identity is linked and gives the same access (for a database: same user, same database). -1: never
+   * linked.
    */
   readonly access_revision: number;
 };
@@ -120,7 +116,7 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
   }
 };
 
-/** Returns whether two databases are the same for the same user. Of accounts, it is not known whose they are. */
+/** Of accounts, it is not known whose they are. */
 const hasSameAccess = ({ database: a }: LinkedIdentity, { database: b }: LinkedIdentity): boolean =>
   a?.username === b?.username && a?.port === b?.port && a?.database === b?.database;
 
@@ -134,34 +130,25 @@ export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityE
   return hasSameAccess(identity, next) ? next : { ...next, access_revision: event.revision };
 };
 
-/** The kind of resource under which the unique keys of identities (see `identityKey`) are registered. */
+/** For the unique keys of identities (see `identityKey`). */
 export const KIND = 'linked identity';
 
-/** Returns the unique key of an owner's identity at a provider. `owner` is the id of a tenant or an agent. */
+/** `owner` is the id of a tenant or an agent. */
 export const identityKey = (owner: string, provider: string): string => `${owner} ${provider}`;
 
-/**
- * Returns the provider name for a credential of the databases on a host. The name contains the host in lower case,
- * because host names are case-insensitive.
- */
+/** In lower case, because host names are case-insensitive. */
 export const databaseProvider = (host: string): string => `db:postgres:${host.toLowerCase()}`;
 
-/** Checks that the identity is linked. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const assertLinked = ({ status }: LinkedIdentity): void => {
   if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
 };
 
-/**
- * Returns whether the identity is linked, and since the event with this revision was never unlinked and never gave
- * access to something else.
- */
+/** Since that revision never unlinked, and never gave access to something else. */
 export const isLinkedSince = ({ status, access_revision }: LinkedIdentity, revision: number): boolean =>
   status === 'linked' && access_revision === revision;
 
-/**
- * Stores a password for the databases of a host. An earlier one for the same host is replaced. `isSamePassword` is
- * whether the password equals the stored one. If nothing differs, returns no event.
- */
+/** Replaces an earlier password for the same host. `isSamePassword`: the password equals the stored one. No event if nothing differs. */
 export const storeDatabase =
   (access: DatabaseAccess, sealed_password: string, isSamePassword: boolean) =>
   ({ status, database }: LinkedIdentity): LinkedIdentityEvent[] => {
@@ -171,33 +158,24 @@ export const storeDatabase =
     return [{ type: 'DatabaseCredentialStored', data: { provider, label, ...access, sealed_password } }];
   };
 
-/** Links an account, or replaces the tokens of a linked one. */
+/** Replaces the tokens if the account is linked. */
 export const link = (identity: Extract<LinkedIdentityEvent, { type: 'IdentityLinked' }>['data']) => (): LinkedIdentityEvent[] => [
   { type: 'IdentityLinked', data: identity },
 ];
 
-/**
- * Replaces the stored tokens (`sealed`) with new ones that the provider has issued for them. Does nothing if the stored
- * text is no longer `sealed`.
- */
+/** The provider has issued new tokens for the stored ones. Does nothing if the stored text is no longer `sealed`. */
 export const refreshTokens =
   (sealed: string, tokens: Tokens) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.status === 'linked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRefreshed', data: tokens }] : [];
 
-/**
- * Records that the provider has refused to renew the tokens. A person must then connect the account again. Does nothing
- * if the stored text is no longer `sealed`.
- */
+/** A person must then connect the account again. Does nothing if the stored text is no longer `sealed`. */
 export const refuseRefresh =
   (sealed: string, error: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.connected && identity.sealed === sealed ? [{ type: 'IdentityRefreshRefused', data: { error } }] : [];
 
-/**
- * Records why the tokens could not be renewed now. They stay, and are tried again. Does nothing if the reason is known,
- * or if the stored text is no longer `sealed`.
- */
+/** The tokens stay, and are tried again. Does nothing if the reason is known, or if the stored text is no longer `sealed`. */
 export const recordFailure =
   (sealed: string, error: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
@@ -205,43 +183,28 @@ export const recordFailure =
       ? [{ type: 'IdentityRefreshFailed', data: { error } }]
       : [];
 
-/**
- * Replaces the stored secret, which is encrypted with an old data key (`sealed`), with the same secret encrypted with
- * another data key. Does nothing if the stored text is no longer `sealed`.
- */
+/** Encrypts the same secret with another data key. Does nothing if the stored text is no longer `sealed`. */
 export const resealIdentity =
   (sealed: string, resealed: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.sealed === sealed ? [{ type: 'IdentityResealed', data: { sealed: resealed } }] : [];
 
-/**
- * Unlinks the identity. From then on, no caller and no runner gets its secret.
- * @throws Refusal not_found if the identity is not linked
- */
+/** From then on, no caller and no runner gets its secret. @throws Refusal not_found if the identity is not linked */
 export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
   assertLinked(identity);
   return [{ type: 'IdentityUnlinked', data: {} }];
 };
 
-/**
- * Records how the provider answered the request to revoke the tokens of an unlinked identity. Does nothing if the
- * stored text is no longer `sealed`.
- */
+/** For an unlinked identity. Does nothing if the stored text is no longer `sealed`. */
 export const recordRevocation =
   (sealed: string, outcome: Revocation) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.status === 'unlinked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRevoked', data: { outcome } }] : [];
 
-/**
- * A token is renewed this many milliseconds before it expires, or after half of its lifetime if the lifetime is shorter
- * than twice that.
- */
+/** Tokens are renewed this early, or after half of their lifetime if it is shorter than twice that. */
 const REFRESH_BEFORE_MS = 10 * 60_000;
 
-/**
- * Returns the time at which a token that was issued at `at` must be renewed (RFC 3339 UTC); null if the token does not
- * expire or cannot be renewed.
- */
+/** For a token issued at `at` (RFC 3339 UTC). Null if it does not expire or cannot be renewed. */
 export const refreshAt = ({ expires_at, refreshable }: Pick<Tokens, 'expires_at' | 'refreshable'>, at: string): string | null => {
   if (expires_at === null || !refreshable) return null;
   const [issued, expiry] = [Date.parse(at), Date.parse(expires_at)];

@@ -1,39 +1,30 @@
 import type { Provider } from '../webhooks/provider.ts';
 
-/** How tokens are revoked: by a request as RFC 7009 defines it, or by one in the form of the named provider. */
+/** By a request as in RFC 7009, or in the form of the named provider. */
 export type RevocationMethod = 'rfc7009' | 'github' | 'slack';
 
-/** A service at which accounts are connected by OAuth (RFC 6749, authorization code with PKCE). */
+/** Connects accounts by OAuth (RFC 6749, authorization code with PKCE). */
 export type OAuthProvider = {
   readonly label: string;
-  /**
-   * The identifier of the authorization server. If a callback has a parameter `iss`, it must have this value (RFC
-   * 9207).
-   */
+  /** Identifies the authorization server: a callback's parameter `iss`, if any, must equal it (RFC 9207). */
   readonly issuer: string;
-  /** If true, every callback of the provider has the parameter `iss`, so a callback without it is refused. */
+  /** A callback without `iss` is then refused. */
   readonly sendsIssuer?: boolean;
   readonly authorizationUrl: string;
   readonly tokenUrl: string;
   readonly revocation: { readonly method: RevocationMethod; readonly url: string } | null;
   readonly scopes: readonly string[];
-  /** The character between the scopes in the authorization URL; a space if absent. */
+  /** In the authorization URL; a space if absent. */
   readonly scopeSeparator?: ',';
-  /** Further parameters of the authorization URL. */
+  /** Of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** If true, the client sends its credentials by HTTP Basic authentication; otherwise in the request body. */
+  /** Client credentials by HTTP Basic authentication; otherwise in the body. */
   readonly usesBasic?: boolean;
-  /**
-   * The webhook provider for which an integration is created when an account is connected for an agent; null if the
-   * service sends no webhooks.
-   */
+  /** Connecting an account for an agent creates an integration of this provider; null if the service sends no webhooks. */
   readonly webhooks: Provider | null;
 };
 
-/**
- * Maps the name of each service that can be connected to its OAuth settings. URL paths and the names of environment
- * variables (OAUTH_<PROVIDER>_CLIENT_ID) contain these names.
- */
+/** By service. URL paths and environment variables (OAUTH_<PROVIDER>_CLIENT_ID) contain these names. */
 export const OAUTH_PROVIDERS: Readonly<Record<string, OAuthProvider>> = {
   bitbucket: {
     label: 'Bitbucket',
