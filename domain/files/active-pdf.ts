@@ -1,6 +1,6 @@
 const ACTIVE_NAME = /\/(?:JavaScript|JS|Launch|EmbeddedFile|RichMedia|XFA|OpenAction|AA|SubmitForm|ImportData)(?![A-Za-z])/;
 const WINDOW_BYTES = 65_536;
-/** Windows overlap by this many bytes, more than a name has. So no name is split, and the byte after it is known. */
+/** Longer than a name, so that no name is split between windows, and the byte after it is known. */
 const OVERLAP_BYTES = 64;
 const HASH = 0x23;
 
@@ -10,7 +10,7 @@ const hexDigit = (byte = 0): number => {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 };
 
-/** Returns the byte that the escape at this index stands for: `#` and two hex digits. Returns -1 if there is none. */
+/** `#` and two hex digits; -1 if there is no escape. */
 const escapedByte = (bytes: Uint8Array, at: number): number => {
   if (bytes[at] !== HASH) return -1;
   const [high, low] = [hexDigit(bytes[at + 1]), hexDigit(bytes[at + 2])];
@@ -18,8 +18,8 @@ const escapedByte = (bytes: Uint8Array, at: number): number => {
 };
 
 /**
- * Returns the first name in a PDF file with which it can run scripts or open other files; null if there is none. Names
- * can have escaped characters. The file is read in windows, so the memory that is needed does not grow with the file.
+ * The first name with which a PDF file can run scripts or open other files; names can have escaped characters. Reads in windows, so the
+ * memory does not grow with the file.
  */
 export const activePdfName = (bytes: Uint8Array): string | null => {
   const plain = Buffer.allocUnsafe(WINDOW_BYTES);

@@ -1,4 +1,4 @@
-/** The formats that people upload in place of a text or a zip archive: what they are called, and the bytes they start with. */
+/** Formats that people upload in place of a text or a zip archive, and their first bytes. */
 const SIGNATURES: readonly (readonly [name: string, start: string, at?: number])[] = [
   ['a zip archive without files', 'PK\x05\x06'],
   ['a part of a zip archive that was split', 'PK\x07\x08'],
@@ -26,7 +26,7 @@ const SIGNATURES: readonly (readonly [name: string, start: string, at?: number])
 
 const PAGE = /^(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html)/i;
 
-/** Returns what people call the format of a file, by its first bytes; null if it is not one of the known formats. */
+/** Null if it is not one of the known formats. */
 export const formatName = (head: Uint8Array): string | null => {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, 512)).toString('latin1');
   return SIGNATURES.find(([, text, at = 0]) => start.startsWith(text, at))?.[0] ?? (PAGE.test(start) ? 'an HTML page' : null);

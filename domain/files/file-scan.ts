@@ -1,16 +1,13 @@
 import type { Recorded } from '../event.ts';
 
-/** The check of a file for threats, with its result. Each check has its own stream. */
+/** The check of a file for threats. Each check has its own stream. */
 export const category = 'scan';
 
-/** The verdicts, from best to worst. The verdict of a file is the worst one among its findings. */
+/** From best to worst; the worst finding decides. */
 export const VERDICTS = ['clean', 'suspicious', 'refused'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/**
- * A threat that was found in a file. If the file is an archive and one of its members contains the threat, `path` is
- * the path of this member; otherwise null.
- */
+/** `path`: the member of an archive that contains the threat; otherwise null. */
 export type Finding = {
   readonly code: string;
   readonly verdict: Exclude<Verdict, 'clean'>;
@@ -18,14 +15,11 @@ export type Finding = {
   readonly message: string;
 };
 
-/** Returns the worst verdict among the findings; `clean` if there are no findings. */
+/** `clean` if there are no findings. */
 export const verdictOf = (findings: readonly Finding[]): Verdict =>
   VERDICTS[Math.max(0, ...findings.map(({ verdict }) => VERDICTS.indexOf(verdict)))]!;
 
-/**
- * `findings` contains only the codes of the findings, without their paths, because the paths in an archive are contents
- * of the file.
- */
+/** `findings` has codes without paths, because the paths in an archive are contents of the file. */
 export type ScannedFile = {
   readonly filename: string;
   readonly resource_type: string;
@@ -42,7 +36,7 @@ export const initial: FileScan = { file: null };
 
 export const evolve = (_: FileScan, { data }: Recorded<FileScanEvent>): FileScan => ({ file: data });
 
-/** Records the result of a check. Does nothing if the result of this check is already recorded. */
+/** Does nothing if the result of this check is already recorded. */
 export const record =
   (file: ScannedFile) =>
   ({ file: recorded }: FileScan): FileScanEvent[] =>

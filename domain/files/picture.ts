@@ -1,15 +1,9 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * A picture that everybody may see: the favicon or logo of a tenant, the favicon of the platform, or the icon of a use
- * case.
- */
+/** Visible to everyone: the favicon or logo of a tenant, the favicon of the platform, or the icon of a use case. */
 export const category = 'picture';
 
-/**
- * A stored picture. The platform has decoded the uploaded picture and encoded it again. `filename` is used for display
- * only.
- */
+/** The platform has decoded the upload and encoded it again. `filename` is for display only. */
 export type PictureFile = {
   readonly upload_id: string;
   readonly filename: string;
@@ -33,10 +27,7 @@ export const initial: Picture = { file: null };
 
 export const evolve = (_: Picture, { data, at }: Recorded<PictureEvent>): Picture => ({ file: { ...data, created_at: at } });
 
-/**
- * Sets a picture. Does nothing if neither the content nor the file name changes. `key` is the key of the use case if
- * the picture is the icon of a use case, and null otherwise.
- */
+/** Does nothing if neither content nor file name changes. `key` of the use case whose icon it is; otherwise null. */
 export const change =
   (type: PictureEventType, file: PictureFile, key: string | null) =>
   ({ file: present }: Picture): PictureEvent[] => {

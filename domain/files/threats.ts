@@ -1,16 +1,13 @@
 import { activePdfName } from './active-pdf.ts';
 import type { Finding } from './file-scan.ts';
 
-/** Only this many bytes at the start of a file are searched for scripts. */
+/** Only the start of a file is searched for scripts. */
 export const SEARCHED_BYTES = 1024 * 1024;
 
-/**
- * The content of the EICAR file, which exists to test virus scanners. It is written in two parts, so that a virus
- * scanner does not report this source file.
- */
+/** The EICAR file, with which virus scanners are tested; in two parts, so that they do not report this source file. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** The content types of programs, as they are detected from the first bytes of a file. */
+/** As detected from the first bytes of a file. */
 const PROGRAMS: ReadonlySet<string> = new Set([
   'application/x-msdownload',
   'application/x-elf',
@@ -26,7 +23,7 @@ const PROGRAMS: ReadonlySet<string> = new Set([
   'application/x-rpm',
 ]);
 
-/** Matches the content types of archives that the platform does not open. */
+/** Archives that the platform does not open. */
 const CLOSED_ARCHIVES =
   /^application\/(?:gzip|x-tar|x-7z-compressed|x-rar-compressed|x-bzip2|x-xz|zstd|x-lz4|lzip|x-compress|vnd\.ms-cab-compressed|x-cpio|x-unix-archive|x-ace-compressed|x-arj|x-lzh-compressed|x-apple-diskimage|x-iso9660-image|x-asar)$/;
 
@@ -50,10 +47,7 @@ const has = (bytes: Uint8Array, text: string): boolean =>
 const hasUtf16 = (bytes: Uint8Array, text: string): boolean =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(Buffer.from(text, 'utf16le'));
 
-/**
- * Returns the start of a file as text without zero bytes. Without the zero bytes, UTF-16 texts can be searched like
- * other texts.
- */
+/** Drops zero bytes, so that UTF-16 texts can be searched like others. */
 const searchedText = (bytes: Uint8Array): string => {
   const start = latin1(bytes.subarray(0, SEARCHED_BYTES));
   return /^(?:\xff\xfe|\xfe\xff|<\0|\0<)/.test(start) ? start.replaceAll('\0', '') : start;
@@ -61,7 +55,7 @@ const searchedText = (bytes: Uint8Array): string => {
 
 const MARKUP_SCRIPT =
   /<script[\s>/]|<[a-z][^<>]{0,2000}[\s/"']on[a-z]{3,20}\s{0,20}=|javascript\s{0,20}:|<(?:iframe|object|embed|foreignObject)[\s>/]/i;
-/** Matches markup that a file that is not a text does not contain by chance. */
+/** Markup that a file that is not a text does not contain by chance. */
 const EMBEDDED_MARKUP = /<script[\s>/]|<svg[\s>]/i;
 const PDF_MARKUP = /<script[\s>/]/i;
 const SERVER_SCRIPT = /<\?(?:php|=)|<%[@=\s]/i;
@@ -87,9 +81,7 @@ const ofPdf = (bytes: Uint8Array): Found[] => {
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
-/**
- * Finds macros and embedded objects in Office files of the old binary format, by the names of the parts in the file.
- */
+/** Of the old binary format, by the names of the parts in the file. */
 const ofOffice = (bytes: Uint8Array): Found[] => {
   if (!OLE.every((byte, at) => bytes[at] === byte)) return [];
   return [
@@ -110,10 +102,7 @@ export const MAX_END_OF_ZIP = 65_557;
 
 export const startsAsZip = (bytes: Uint8Array): boolean => latin1(bytes.subarray(0, 4)) === START_OF_ZIP;
 
-/**
- * Whether a file can be opened as a zip archive. Programs look for the end of the archive, so other bytes can be before
- * its start.
- */
+/** Programs look for the end of a zip archive, so other bytes can be before its start. */
 const endsAsZip = (bytes: Uint8Array): boolean => has(bytes.subarray(-MAX_END_OF_ZIP), END_OF_ZIP) && has(bytes, 'PK\x01\x02');
 
 /** A file of any type can also be an archive or a PDF, because programs accept those with other bytes before them. */
@@ -123,10 +112,7 @@ const ofPolyglot = (bytes: Uint8Array, type: string): Found[] => {
   return !isPdf(type) && has(bytes.subarray(0, 1_024), '%PDF-') ? [finding('polyglot', 'It is also a PDF file')] : [];
 };
 
-/**
- * Returns the threats of a file in an archive that its first and last bytes reveal: it can be an archive itself, whose
- * files are not checked.
- */
+/** A file in an archive can be an archive itself, whose files are not checked. Its first and last bytes show this. */
 export const nestedArchive = (head: Uint8Array, tail: Uint8Array): Found[] =>
   startsAsZip(head) || endsAsZip(tail) ? [finding('nested_archive', 'It is an archive in an archive, which is not opened')] : [];
 
@@ -138,10 +124,7 @@ export const threatsInName = (name: string, isMember: boolean): Found[] => [
   ...(isMember && NESTED_NAME.test(name) ? [finding('nested_archive', 'It is an archive in an archive, which is not opened')] : []),
 ];
 
-/**
- * Returns the threats that are found in the bytes of a file. `type` is the content type that was detected from its
- * first bytes.
- */
+/** `type`: as detected from the first bytes. */
 export const threatsInBytes = (bytes: Uint8Array, type: string): Found[] => [
   ...(has(bytes, EICAR) ? [finding('malware', 'It contains the EICAR test signature', 'refused')] : []),
   ...(PROGRAMS.has(type) ? [finding('executable', `It is a program (${type})`)] : []),
@@ -153,16 +136,13 @@ export const threatsInBytes = (bytes: Uint8Array, type: string): Found[] => [
   ...ofPolyglot(bytes, type),
 ];
 
-/** Content types that clients send if they do not know the type of a file. */
+/** Sent by clients that do not know the type. */
 const NO_CLAIM: readonly string[] = ['application/octet-stream', 'text/plain', 'binary/octet-stream'];
 const kindOf = (type: string): string => type.split('/')[0]!;
 
 const nameIn = (claimed: string | null): string => (claimed ?? '').toLowerCase().split(/\s*;/)[0]!;
 
-/**
- * Returns a finding if the content type that the client has sent does not match the content, for example `image/png`
- * for a program; otherwise an empty list.
- */
+/** Reports a content type from the client that the content contradicts, such as `image/png` for a program. */
 export const mismatchOf = (claimed: string | null, type: string): Found[] => {
   const name = nameIn(claimed);
   if (name === '' || NO_CLAIM.includes(name) || name === type || kindOf(name) === 'text') return [];
@@ -172,15 +152,15 @@ export const mismatchOf = (claimed: string | null, type: string): Found[] => {
     : [finding('type_mismatch', `It claims to be ${name.slice(0, 64)}, but is ${type}`)];
 };
 
-/** Matches content types whose files always start with bytes by which they are recognised. */
+/** Always recognisable by the first bytes of the file. */
 const RECOGNISABLE = /^(?:image\/(?:png|jpe?g|gif|webp|bmp|tiff|avif)|application\/pdf|video\/(?:mp4|webm|quicktime)|audio\/(?:ogg|flac))$/;
-/** Files with sound and with films have the same formats, so their types are often exchanged. */
+/** Sound and film share their formats, so their types are often exchanged. */
 const isRecording = (type: string): boolean => /^(?:audio|video)\/|^application\/(?:ogg|mp4)$/.test(type);
 const UNKNOWN: readonly string[] = ['application/octet-stream', 'text/plain'];
 
 /**
- * Returns why a file is certainly not of the type that the client has sent; null if it may be. A picture or film of a
- * rare type may be unknown to the detection.
+ * Why the file is certainly not of the type that the client has sent; null if it may be: the detection may not know a rare picture or film
+ * type.
  */
 export const contradictionOf = (claimed: string | null, type: string): string | null => {
   const [found] = mismatchOf(claimed, type);
