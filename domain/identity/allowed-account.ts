@@ -8,10 +8,7 @@ export type AllowedAccountEvent =
   | { type: 'AccountAllowed'; data: { email: string; generation: number } }
   | { type: 'AccountDisallowed'; data: object };
 
-/**
- * An e-mail address whose user may sign in. The status `disallowed` is final: if the same address is allowed again, it
- * gets a new id and stream, as the next generation of its unique key.
- */
+/** `disallowed` is final: if the address is allowed again, it gets a new id and stream, the next generation of its unique key. */
 export type AllowedAccount = { status: 'absent' | 'allowed' | 'disallowed'; id: string; email: string; created_at: string };
 
 export const initial: AllowedAccount = { status: 'absent', id: '', email: '', created_at: '' };
@@ -26,9 +23,8 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
 };
 
 /**
- * Allows the user of an e-mail address to sign in. If the address in this stream was disallowed, returns no event: the
- * caller then tries the next generation of the address, which has another stream.
- * @throws Refusal conflict if the e-mail address is already allowed
+ * No event if the address in this stream was disallowed: the caller then tries its next generation. @throws Refusal conflict if it is
+ * allowed
  */
 export const allow =
   (email: string, generation: number) =>
@@ -37,10 +33,7 @@ export const allow =
     return status === 'absent' ? [{ type: 'AccountAllowed', data: { email, generation } }] : [];
   };
 
-/**
- * Forbids the user of this e-mail address to sign in.
- * @throws Refusal not_found if the e-mail address is not allowed
- */
+/** @throws Refusal not_found if the e-mail address is not allowed */
 export const disallow = ({ status }: AllowedAccount): AllowedAccountEvent[] => {
   if (status !== 'allowed') throw new Refusal('not_found', 'There is no such account');
   return [{ type: 'AccountDisallowed', data: {} }];

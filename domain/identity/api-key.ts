@@ -11,23 +11,17 @@ export type ApiKeyKind = 'tenant' | 'platform' | 'runner';
 export type ApiKeyFields = {
   name: string;
   kind: ApiKeyKind;
-  /**
-   * The HMAC-SHA-256 of the text of the API key, in hex. The key of the HMAC is a secret of the platform (the pepper).
-   */
+  /** HMAC-SHA-256 of the API key's text, in hex, with a secret of the platform (the pepper). */
   digest: string;
   tenant_id: string | null;
   agent_id: string | null;
   owner_id: string;
   expires_at: string | null;
-  /** If true, the key allows only reads. */
   read_only: boolean;
-  /** The highest tenant role with which a caller who uses the key acts; null if the role of the key's owner applies. */
+  /** The highest tenant role with which a caller of this key acts; null: the role of the key's owner. */
   role: TenantRole | null;
 };
-/**
- * The data of the event of a new key. The first keys of a platform, and keys from earlier versions, have neither
- * `read_only` nor `role`, which means that they have no limits.
- */
+/** The first keys of a platform, and keys from earlier versions, have neither `read_only` nor `role`, and so no limits. */
 type NewApiKey = Omit<ApiKeyFields, 'read_only' | 'role'> & Partial<Pick<ApiKeyFields, 'read_only' | 'role'>>;
 export type ApiKeyEvent =
   | { type: 'ApiKeyCreated'; data: NewApiKey }
@@ -75,10 +69,7 @@ export const create =
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
 
-/**
- * Renames the API key.
- * @throws Refusal not_found if the API key does not exist or was revoked, or if `isInScope` returns false for the key
- */
+/** @throws Refusal not_found if the key does not exist or was revoked, or if `isInScope` returns false for it */
 export const rename =
   (name: string, isInScope: (key: ApiKey) => boolean) =>
   (key: ApiKey): ApiKeyEvent[] => {
@@ -86,10 +77,7 @@ export const rename =
     return key.name === name ? [] : [{ type: 'ApiKeyRenamed', data: { name } }];
   };
 
-/**
- * Revokes the API key.
- * @throws Refusal not_found if the API key does not exist, or if `isInScope` returns false for the key
- */
+/** @throws Refusal not_found if the key does not exist, or if `isInScope` returns false for it */
 export const revoke =
   (isInScope: (key: ApiKey) => boolean) =>
   (key: ApiKey): ApiKeyEvent[] => {
@@ -97,10 +85,7 @@ export const revoke =
     return key.status === 'revoked' ? [] : [{ type: 'ApiKeyRevoked', data: {} }];
   };
 
-/**
- * Records that the API key was used, at most once an hour. If `at` is before the creation of the key, which can happen
- * because the clocks of processes differ, records nothing.
- */
+/** At most once an hour. Nothing if `at` is before the key's creation, because the clocks of processes differ. */
 export const recordUse =
   (at: string) =>
   (key: ApiKey): ApiKeyEvent[] =>
@@ -108,8 +93,5 @@ export const recordUse =
       ? [{ type: 'ApiKeyUsed', data: {} }]
       : [];
 
-/**
- * Returns whether `digest` is the digest of this API key. The comparison takes constant time. If the API key does not
- * exist, `digest` is compared with a placeholder, so that this takes the same time.
- */
+/** Constant time, also for a key that does not exist, which has a placeholder digest. */
 export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

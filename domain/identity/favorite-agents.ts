@@ -1,13 +1,10 @@
 import { Refusal } from '../refusal.ts';
 import type { FavoriteAgent, User, UserEvent } from './user.ts';
 
-/** The maximum number of agents that one user can mark as favorites. */
+/** Per user. */
 export const MAX_FAVORITES = 10_000;
 
-/**
- * Marks an agent as a favorite of the user. Does nothing if the agent is one already.
- * @throws Refusal conflict if the user already has MAX_FAVORITES favorites
- */
+/** Does nothing if the agent is one already. @throws Refusal conflict if the user already has MAX_FAVORITES */
 export const favorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] => {
@@ -17,7 +14,7 @@ export const favorite =
     return [{ type: 'AgentFavorited', data: { agent_id, tenant_id } }];
   };
 
-/** Removes an agent from the favorites of the user. Does nothing if the agent is not one of them. */
+/** Does nothing if the agent is not one of them. */
 export const unfavorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] =>

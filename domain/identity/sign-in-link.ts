@@ -7,17 +7,17 @@ export const platform = true;
 
 export type SignInLinkFields = {
   user_id: string;
-  /** The HMAC-SHA-256 of the code in the link, in hex. */
+  /** HMAC-SHA-256 of the code in the link, in hex. */
   digest: string;
   expires_at: string;
 };
 
 export type SignInLinkEvent =
   | { type: 'SignInLinkIssued'; data: SignInLinkFields }
-  /** `ip` is the address of the browser that used the link; null if it is unknown. */
+  /** `ip` of the browser that used the link; null if unknown. */
   | { type: 'SignInLinkUsed'; data: { ip: string | null } };
 
-/** A link with which a browser can sign in once, for an operator who has no other way to sign in. */
+/** For one sign-in of an operator who has no other way to sign in. */
 export type SignInLink = SignInLinkFields & { status: 'absent' | 'issued' | 'used'; used_at: string | null; used_from: string | null };
 
 export const initial: SignInLink = { status: 'absent', user_id: '', digest: NO_DIGEST, expires_at: '', used_at: null, used_from: null };
@@ -31,7 +31,7 @@ export const evolve = (link: SignInLink, event: Recorded<SignInLinkEvent>): Sign
   }
 };
 
-/** Issues the link. Issuing it again changes nothing. */
+/** Repeating this changes nothing. */
 export const issue =
   (fields: SignInLinkFields) =>
   ({ status }: SignInLink): SignInLinkEvent[] =>
@@ -40,8 +40,7 @@ export const issue =
 const ADVICE = 'make another with annals login';
 
 /**
- * Uses up the link at the time `at` (RFC 3339 UTC). `digest` is the digest of the code that the browser has sent. If
- * the link does not exist, `digest` is compared with a placeholder, so that this takes the same time.
+ * `digest` of the code that the browser has sent, compared with a placeholder if the link does not exist: same duration.
  * @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before
  */
 export const use =

@@ -8,15 +8,12 @@ export const platform = true;
 
 export type SignInFields = {
   user_id: string;
-  /** The HMAC-SHA-256 of the cookie, in hex. The key of the HMAC is a secret of the platform (the pepper). */
+  /** HMAC-SHA-256 of the cookie, in hex, with a secret of the platform (the pepper). */
   digest: string;
   expires_at: string;
-  /**
-   * How the browser signed in. Events of earlier versions lack this field: at that time, browsers could sign in only by
-   * OIDC.
-   */
+  /** Absent in events of earlier versions, when OIDC was the only way. */
   by?: SignInWay;
-  /** The API key with which the browser signed in. The signed-in browser then has the limits of this key. */
+  /** The signed-in browser has the limits of this API key. */
   key_id?: string | null;
 };
 
@@ -28,10 +25,7 @@ export type SignInEvent =
   | { type: 'SignInSeen'; data: object }
   | { type: 'SignedOut'; data: object };
 
-/**
- * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow or from the sign-in link, so
- * that each flow and each link can be used for one sign-in only.
- */
+/** The id is derived from the `state` parameter of the OAuth flow or from the sign-in link: each can be used for one sign-in only. */
 export type SignIn = Required<SignInFields> & {
   status: 'absent' | 'active' | 'ended';
   id: string;
@@ -62,7 +56,7 @@ export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => 
   }
 };
 
-/** Starts the sign-in. @throws Refusal unauthorized if the same OAuth flow has already signed in */
+/** @throws Refusal unauthorized if the same OAuth flow has already signed in */
 export const start =
   (fields: SignInFields) =>
   ({ status }: SignIn): SignInEvent[] => {
@@ -70,7 +64,7 @@ export const start =
     return [{ type: 'SignedIn', data: fields }];
   };
 
-/** Records that the browser made a request, at most once an hour. */
+/** At most once an hour. */
 export const recordUse =
   (at: string) =>
   ({ status, last_seen_at }: SignIn): SignInEvent[] =>
@@ -79,9 +73,8 @@ export const recordUse =
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 
 /**
- * Checks that the cookie with this digest belongs to this sign-in, and the sign-in is active at `now` (ms since 1970). A
- * sign-in that does not exist has a placeholder digest, so that its check takes the same time. Only who has the cookie
- * of the sign-in learns why it has ended.
+ * `now` in ms since 1970. A missing sign-in has a placeholder digest, so its check takes the same time. Only the holder of the cookie
+ * learns why a sign-in has ended.
  * @throws Refusal unauthorized
  */
 export const assertValidFor = (signIn: SignIn, digest: string, now: number): void => {

@@ -18,7 +18,6 @@ export type UserEvent =
   | { type: 'AgentFavorited'; data: FavoriteAgent }
   | { type: 'AgentUnfavorited'; data: FavoriteAgent };
 
-/** The data of an event that adds an agent to a user's favorites or removes it from them. */
 export type FavoriteAgent = { readonly agent_id: string; readonly tenant_id: string };
 
 export type User = {
@@ -30,7 +29,7 @@ export type User = {
   is_super_admin: boolean;
   created_at: string;
   last_login_at: string | null;
-  /** The agents that the user has marked as favorites: agent ids mapped to tenant ids. */
+  /** Agent ids mapped to tenant ids. */
   favorites: ById<string>;
 };
 
@@ -48,10 +47,7 @@ export const initial: User = {
 
 export const MAX_NAME_LENGTH = 255;
 
-/**
- * Returns the name in the form that responses show. Events of earlier versions can contain a name with characters that
- * are refused today; these characters are removed.
- */
+/** Removes characters that events of earlier versions can contain and that are refused today. */
 const shownName = (name: string | null): string | null => (name === null ? null : cleanDisplayText(name, MAX_NAME_LENGTH));
 
 export const evolve = (user: User, event: Recorded<UserEvent>, transient?: Transient): User => {
@@ -77,7 +73,7 @@ export const evolve = (user: User, event: Recorded<UserEvent>, transient?: Trans
   }
 };
 
-/** Returns the principal of a request by this user, who may access all tenants of which they are a member. */
+/** The user may access all tenants of which they are a member. */
 export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,
@@ -88,15 +84,13 @@ export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: '
 
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
-/**
- * Registers a user who is invited or who signs in for the first time. Does nothing if the user is already registered.
- */
+/** On an invitation or the first sign-in. Does nothing if the user is already registered. */
 export const register =
   (email: string, name: string | null) =>
   (user: User): UserEvent[] =>
     user.status === 'absent' ? [{ type: 'UserRegistered', data: { email, name } }] : [];
 
-/** Records that the user made a request, at most once an hour. */
+/** At most once an hour. */
 export const recordLogin =
   (at: string) =>
   (user: User): UserEvent[] =>
@@ -110,9 +104,8 @@ export const grantSuperAdmin =
 type Changes = { is_suspended?: boolean | undefined; is_super_admin?: boolean | undefined; reason: string | null };
 
 /**
- * Makes a super-admin's changes to a user. `isSelf` is whether the super-admin is this user.
- * @throws Refusal not_found if the user does not exist, conflict if super-admins would suspend themselves or take away
- * their own access
+ * By a super-admin; `isSelf`: of their own user.
+ * @throws Refusal not_found, conflict if super-admins would suspend themselves or take away their own access
  */
 export const change =
   ({ is_suspended, is_super_admin, reason }: Changes, isSelf: boolean) =>
