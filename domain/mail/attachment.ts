@@ -7,7 +7,7 @@ type AddedFields = Omit<MailFile, 'attachment_id'> & { agent_id: string; message
 
 export type AttachmentEvent = { type: 'MailAttachmentAdded'; data: AddedFields };
 
-/** A file that was added to a message after the message was received or sent. */
+/** Added to a message after it was received or sent. */
 export type Attachment = AddedFields & { status: 'absent' | 'present'; id: string; created_at: string };
 
 export const initial: Attachment = {

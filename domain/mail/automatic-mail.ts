@@ -1,23 +1,22 @@
 /**
- * Why a message was not written by a person for its recipient: `reply` answers mail on its own, `generated` comes from
- * another program, `list` from a mailing list, `bulk` goes to many; `bounce` and `receipt` report what became of a message,
- * and `calendar` answers an invitation. No such message should be answered without care (RFC 3834).
+ * `reply` answers mail on its own, `generated` comes from another program, `list` from a mailing list, `bulk` goes to many; `bounce` and
+ * `receipt` report what became of a message, `calendar` answers an invitation. Answer none of them without care (RFC 3834).
  */
 export const AUTOMATIC_KINDS = ['reply', 'generated', 'list', 'bulk', 'bounce', 'receipt', 'calendar'] as const;
 export type AutomaticKind = (typeof AUTOMATIC_KINDS)[number];
 
-/** What shows who has sent a message. `sender` is the address in the envelope, and `type` the media type of the message. */
+/** `sender`: the address in the envelope; `type`: the media type of the message. */
 export type MailSigns = {
   readonly sender: string;
   readonly from: string;
   readonly type: string;
   readonly reportType: string | undefined;
   readonly calendarMethod: string | undefined;
-  /** Returns the values of all header fields with this name, which is in lower case. */
+  /** `name` is in lower case. */
   readonly headers: (name: string) => readonly string[];
 };
 
-/** Returns the first word of each value, in lower case and without comments. */
+/** The first word of each value, in lower case and without comments. */
 const wordsOf = (values: readonly string[]): string[] =>
   values
     .map(
@@ -35,13 +34,13 @@ const REPORTS: ReadonlyMap<string, AutomaticKind> = new Map([
   ['feedback-report', 'generated'],
 ]);
 
-/** RFC 3834: `auto-replied` answers a message, and any other word but `no` is another automatic message. */
+/** RFC 3834: `auto-replied` answers a message; any other word but `no` is another automatic message. */
 const bySubmission = (words: readonly string[]): AutomaticKind | null => {
   if (words.some((word) => word.startsWith('auto-replied'))) return 'reply';
   return words.some((word) => word !== 'no') ? 'generated' : null;
 };
 
-/** Fields of programs that answered mail before RFC 3834, or do so still. */
+/** Programs that answer mail without RFC 3834. */
 const REPLY_FIELDS = [
   'x-autoreply',
   'x-auto-reply',
@@ -83,12 +82,12 @@ const byFields = ({ headers }: MailSigns): AutomaticKind | null => {
 
 const DAEMON = /^(?:mailer-daemon|mail-daemon|postmaster\+bounce)@?/i;
 /**
- * Senders to which nothing must be sent automatically (RFC 3834, 2), and those of Mailman and ezmlm. Addresses that end in
- * `-request` or `-owner` can also be those of persons: lists that use them are known by their fields.
+ * Never to be answered automatically (RFC 3834, 2), with those of Mailman and ezmlm. Addresses in `-request` or `-owner` can also be
+ * persons: lists that use them are known by their fields.
  */
 const LIST_SENDER = /^(?:owner-[^@]+|[^@]+-(?:bounces?(?:[+-][^@]*)?|return-[^@]*))@/i;
 
-/** Returns what kind of automatic message this is; null if a person seems to have written it. */
+/** Null if a person seems to have written it. */
 export const automaticKind = (signs: MailSigns): AutomaticKind | null => {
   const { sender, from, type, reportType, calendarMethod, headers } = signs;
   const report = type === 'multipart/report' ? (REPORTS.get(reportType?.toLowerCase() ?? '') ?? 'bounce') : null;

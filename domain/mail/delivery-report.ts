@@ -1,22 +1,16 @@
-/**
- * A recipient who, as a mail server reports, will never get a message. `reason` is an SMTP code such as `550`, or a
- * status such as `5.1.1`.
- */
+/** Will never get the message. `reason`: an SMTP code such as `550`, or a status such as `5.1.1`. */
 export type FailedRecipient = { readonly address: string; readonly reason: string };
 
-/**
- * A report of a mail server about a message that it had accepted before: the id of the message, taken from its
- * Message-ID header, and the recipients who did not get it.
- */
+/** From a mail server that had accepted the message. `message_id` is taken from its Message-ID; `failed` did not get it. */
 export type DeliveryReport = { readonly message_id: string; readonly failed: readonly FailedRecipient[] };
 
-/** The maximum number of recipients that are taken from a report. An agent cannot send a message to more. */
+/** An agent cannot send a message to more recipients. */
 const MAX_FAILED = 1_000;
 
 const OWN_HEADER_ID = /^message-id:\s*<(c[a-z0-9]{24})@/im;
 const unfolded = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replaceAll(/\n[ \t]+/g, ' ');
 
-/** Returns the fields of one recipient, with their names in lower case. */
+/** Of one recipient, with names in lower case. */
 const fieldsOf = (group: string): ReadonlyMap<string, string> =>
   new Map([...group.matchAll(/^([\w-]+):[ \t]*(.*)$/gm)].map(([, name, value]) => [name!.toLowerCase(), value!.trim()]));
 
@@ -31,9 +25,8 @@ const failureIn = (group: string): FailedRecipient[] => {
 };
 
 /**
- * Reads a delivery status notification (RFC 3464). `status` is its part `message/delivery-status`, and `original` the
- * part with the headers of the reported message. Returns null if the message was not sent by this platform, or if the
- * report names no recipient for whom delivery has failed for good (a delay is no failure).
+ * Reads a delivery status notification (RFC 3464): its part `message/delivery-status`, and that with the headers of the original. Null if
+ * the message is not from this platform, or if no delivery has failed for good (a delay is no failure).
  */
 export const deliveryReport = (status: string, original: string): DeliveryReport | null => {
   const message_id = OWN_HEADER_ID.exec(unfolded(original))?.[1];

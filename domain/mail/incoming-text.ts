@@ -1,15 +1,15 @@
 import { withoutEnd } from '../text-end.ts';
 
-/** Matches control characters. They are removed, because no text needs them, and each would take six bytes in JSON. */
+/** Removed, because no text needs them, and each would take six bytes in JSON. */
 const CONTROLS = /(?![\n\r\t])\p{Cc}/gu;
 
-/** The start of the text of a message. `isCut` is whether the text was longer, so that the rest was left out. */
+/** `isCut`: the text was longer. */
 export type CutText = { readonly text: string; readonly isCut: boolean };
 
-/** So many characters of a text are read for each byte that is kept: some may be removed. */
+/** How many characters are read for each byte that is kept: some may be removed. */
 const READ_PER_BYTE = 4;
 
-/** Removes control characters from a text, and cuts it to at most `maxBytes` bytes of UTF-8. */
+/** Removes control characters, and cuts to at most `maxBytes` bytes of UTF-8. */
 export const cutText = (value: string, maxBytes: number): CutText => {
   const head = value.slice(0, READ_PER_BYTE * maxBytes);
   const text = head.toWellFormed().replace(CONTROLS, '');
@@ -22,8 +22,6 @@ export const cutText = (value: string, maxBytes: number): CutText => {
 const MAX_ID_LENGTH = 250;
 const HEADER_ID = /<[^<>\s]+>/g;
 
-/**
- * Returns the Message-IDs in a header such as References. If there are more than `max`, returns the last `max` of them.
- */
+/** In a header such as References; of more than `max`, the last ones. */
 export const headerIdsIn = (value: string | undefined, max: number): readonly string[] =>
   (value?.match(HEADER_ID) ?? []).filter((id) => id.length <= MAX_ID_LENGTH).slice(-max);

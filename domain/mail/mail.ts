@@ -3,17 +3,12 @@ import { notFound } from '../refusal.ts';
 
 export const category = 'mail';
 
-/**
- * An agent of the same tenant that gets a message directly, without SMTP. `index` is the index of the recipient (see
- * `SentFields`).
- */
+/** Gets the message directly, without SMTP. `index` as in `SentFields`. */
 export type InternalRecipient = { readonly index: number; readonly agent_id: string };
 
 /**
- * The fields of a message that an agent sends. `internal` are the recipients that get the message without SMTP, and
- * `external` the indices of those that get it by SMTP. An index counts the recipients in `to`, followed by those in
- * `cc`. `mailbox_ids` are the mailboxes of the sender. `sealed_content` is the encrypted content, which includes all
- * addresses.
+ * `internal` recipients get the message without SMTP; `external` has the indices of the others. An index counts the recipients in `to`,
+ * then `cc`. `mailbox_ids` are the sender's. `sealed_content` is encrypted and includes all addresses.
  */
 export type SentFields = {
   agent_id: string;
@@ -25,16 +20,10 @@ export type SentFields = {
   sealed_content: string;
 };
 
-/**
- * States that a recipient did not get a message, and why: an SMTP code such as `550`, or a word. `recipient` is the
- * index of the recipient.
- */
+/** `reason`: an SMTP code such as `550`, or a word. `recipient`: its index. */
 export type Bounce = { readonly recipient: number; readonly reason: string };
 
-/**
- * Every event contains the id of the agent, so that the audit log finds all mail of an agent. `is_last` is whether no
- * recipient is tried again after this attempt.
- */
+/** Every event has the agent's id, so that the audit log finds all its mail. `is_last`: no recipient is tried again. */
 export type MailEvent =
   | { type: 'MailSent'; data: SentFields }
   | { type: 'MailDelivered'; data: { agent_id: string; recipients: readonly number[]; is_last: boolean } }
@@ -44,10 +33,7 @@ export type MailEvent =
 export const MAIL_STATUSES = ['queued', 'sent', 'bounced'] as const;
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
-/**
- * A message that an agent sent. `open` are the indices of the recipients for whom delivery has neither succeeded nor
- * failed yet. `next_attempt_at` is null if there are no such recipients.
- */
+/** `open`: indices of recipients for whom delivery has neither succeeded nor failed. `next_attempt_at` is null without any. */
 export type Mail = SentFields & {
   status: 'absent' | MailStatus;
   id: string;
@@ -77,10 +63,7 @@ export const initial: Mail = {
   created_at: '',
 };
 
-/**
- * Removes recipients from the open ones. If no open one is left, the status becomes `bounced` if delivery failed for
- * any recipient, and otherwise `sent`.
- */
+/** When no recipient is open any more, the status becomes `bounced` if delivery failed for any, and otherwise `sent`. */
 const settle = (mail: Mail, settled: readonly number[], bounces: readonly Bounce[]): Mail => {
   const open = mail.open.filter((index) => !settled.includes(index));
   if (open.length > 0) return { ...mail, open, bounces };
@@ -106,7 +89,7 @@ export const evolve = (mail: Mail, { type, data, id, tenant, at }: Recorded<Mail
   }
 };
 
-/** Checks that the message exists and was sent by this agent. @throws Refusal not_found */
+/** @throws Refusal not_found if the message does not exist, or another agent sent it */
 export const assertExists = ({ status, agent_id: owner }: Mail, agent_id: string): void => {
   if (status === 'absent' || owner !== agent_id) throw notFound();
 };
@@ -116,10 +99,7 @@ export const send =
   ({ status }: Mail): MailEvent[] =>
     status === 'absent' ? [{ type: 'MailSent', data }] : [];
 
-/**
- * The result of an attempt to deliver a message by SMTP. `attempt` is the number of the attempt, from 1. Recipients
- * that are neither in `delivered` nor in `bounces` are tried again; `reason` is why delivery to them did not succeed.
- */
+/** By SMTP. `attempt` counts from 1. Recipients in neither `delivered` nor `bounces` are tried again; `reason` is why they failed. */
 export type Attempt = {
   readonly attempt: number;
   readonly delivered: readonly number[];
@@ -127,17 +107,11 @@ export type Attempt = {
   readonly reason: string;
 };
 
-/**
- * The maximum number of attempts. The last attempt is about four hours after the first one. After it, delivery has
- * failed for all recipients that are still open.
- */
+/** The last attempt is about four hours after the first; then delivery has failed for all open recipients. */
 const MAX_ATTEMPTS = 10;
 const FIRST_DELAY_MS = 30_000;
 
-/**
- * Records an attempt that ended at the time `now` (milliseconds since 1970). Recipients that are no longer open are
- * ignored. Does nothing if this attempt is already recorded.
- */
+/** `now`: end of the attempt, in milliseconds since 1970. Ignores recipients that are not open. Does nothing if already recorded. */
 export const recordAttempt =
   ({ attempt, delivered, bounces, reason }: Attempt, now: number) =>
   ({ agent_id, open, attempts }: Mail): MailEvent[] => {
@@ -159,8 +133,7 @@ export const recordAttempt =
   };
 
 /**
- * Records recipients who did not get the message although a mail server had accepted it; the server has reported this
- * later. Recipients are ignored if they are still open, have bounced before, or do not get the message by SMTP.
+ * A mail server accepted the message and reported the failure later. Ignores recipients that are open, have bounced, or are not external.
  */
 export const recordReport =
   (reported: readonly Bounce[]) =>

@@ -4,11 +4,11 @@ import { notFound } from '../refusal.ts';
 export const category = 'mailbox';
 export const platform = true;
 
-/** An `internal` mailbox exchanges mail with agents of the same tenant, and an `external` one with everybody else. */
+/** `internal`: mail with agents of the same tenant; `external`: with all others. */
 export const MAILBOX_KINDS = ['internal', 'external'] as const;
 export type MailboxKind = (typeof MAILBOX_KINDS)[number];
 
-/** Every event contains the id of the agent, so that the audit log finds all events of an agent's mailboxes. */
+/** So that the audit log finds all events of an agent's mailboxes. */
 type OfAgent = { agent_id: string };
 
 export type NewMailbox = OfAgent & { tenant_id: string; kind: MailboxKind; address: string };
@@ -21,8 +21,8 @@ export type MailboxEvent =
   | { type: 'MailboxResumed'; data: OfAgent };
 
 /**
- * `is_enabled` is whether the settings of tenant and agent allowed the mailbox when `converge` last checked them.
- * `is_paused_by_person` is whether a super-admin has paused the mailbox; only a super-admin can then resume it.
+ * `is_enabled`: the settings of tenant and agent allowed it when `converge` last checked. After `is_paused_by_person`, only a super-admin
+ * can resume it.
  */
 export type Mailbox = NewMailbox & {
   status: 'absent' | 'present';
@@ -67,19 +67,15 @@ export const evolve = (mailbox: Mailbox, event: Recorded<MailboxEvent>): Mailbox
   updated_at: event.at,
 });
 
-/** Returns whether the mailbox sends and receives mail: it must be enabled and not paused. */
 export const isActive = ({ status, is_enabled, is_paused_by_person }: Mailbox): boolean =>
   status === 'present' && is_enabled && !is_paused_by_person;
 
-/** Checks that the mailbox exists. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const assertExists = ({ status }: Mailbox): void => {
   if (status === 'absent') throw notFound();
 };
 
-/**
- * Makes the mailbox match `isAllowed`: creates it if it is allowed and does not exist, and enables or disables an
- * existing one. A mailbox that a super-admin has paused stays paused.
- */
+/** Creates the mailbox if it is allowed, and enables or disables an existing one. One that a super-admin has paused stays paused. */
 export const converge =
   (wanted: NewMailbox, isAllowed: boolean) =>
   ({ status, is_enabled, agent_id }: Mailbox): MailboxEvent[] => {
@@ -88,7 +84,7 @@ export const converge =
     return [{ type: isAllowed ? 'MailboxEnabled' : 'MailboxDisabled', data: { agent_id } }];
   };
 
-/** Pauses or resumes a mailbox on behalf of a super-admin. @throws Refusal not_found */
+/** By a super-admin. @throws Refusal not_found */
 export const setPaused =
   (is_paused: boolean) =>
   (mailbox: Mailbox): MailboxEvent[] => {
