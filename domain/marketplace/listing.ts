@@ -2,7 +2,7 @@ import type { Recorded } from '../event.ts';
 import { type ById, withEntry } from '../immutable-record.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
-/** An offer of a tenant in the marketplace, which all tenants can install. Its slug is unique on the platform. */
+/** A tenant's offer in the marketplace, which all tenants can install. Its slug is unique on the platform. */
 export const category = 'listing';
 export const platform = true;
 
@@ -14,7 +14,7 @@ export type ListingFields = {
   readonly kind: 'skill';
 };
 
-/** A published version of a listing. Its content (the bundle) never changes. */
+/** Its content (the bundle) never changes. */
 export type Version = {
   readonly version: string;
   readonly sha256: string;
@@ -28,9 +28,7 @@ export type ListingEvent =
   | { type: 'ListingVersionPublished'; data: { readonly version: string; readonly sha256: string; readonly size_bytes: number } }
   | { type: 'ListingVersionYanked'; data: { readonly version: string; readonly latest_version: string | null; readonly reason: string } };
 
-/**
- * `latest_version` is the newest version that is not yanked (withdrawn). `versions` are in the order of publication.
- */
+/** `latest_version`: the newest that is not yanked (withdrawn). `versions` are in the order of publication. */
 export type Listing = ListingFields & {
   readonly status: 'absent' | 'live';
   readonly id: string;
@@ -76,7 +74,7 @@ export const evolve = (listing: Listing, { type, data, id, at }: Recorded<Listin
   }
 };
 
-/** Creates a listing of a tenant. @throws Refusal slug_taken if another listing has this slug */
+/** @throws Refusal slug_taken if another listing has this slug */
 export const create =
   (fields: ListingFields, tenant_id: string) =>
   (listing: Listing): ListingEvent[] => {
@@ -84,26 +82,19 @@ export const create =
     return [{ type: 'ListingCreated', data: { ...fields, tenant_id } }];
   };
 
-/**
- * Checks that a listing exists. If `tenant_id` is given, also checks that the listing belongs to this tenant.
- * @throws Refusal not_found if one of these is not the case
- */
+/** @throws Refusal not_found if the listing does not exist or, with `tenant_id`, belongs to another tenant */
 export const assertExists = (listing: Listing, tenant_id?: string): void => {
   if (listing.status === 'live' && (tenant_id === undefined || listing.tenant_id === tenant_id)) return;
   throw new Refusal('not_found', 'There is no such listing');
 };
 
-/** Returns a version. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const versionOf = ({ versions }: Listing, version: string): Version => {
   if (!Object.hasOwn(versions, version)) throw new Refusal('not_found', 'The listing has no such version');
   return versions[version]!;
 };
 
-/**
- * Publishes a version.
- * @throws Refusal not_found if the listing is not one of this tenant, conflict if the version exists, even if it is
- * yanked
- */
+/** @throws Refusal not_found if the listing is not this tenant's, conflict if the version exists, even if yanked */
 export const publish =
   (tenant_id: string, version: Pick<Version, 'version' | 'sha256' | 'size_bytes'>) =>
   (listing: Listing): ListingEvent[] => {
@@ -117,10 +108,7 @@ export const publish =
     return [{ type: 'ListingVersionPublished', data: version }];
   };
 
-/**
- * Yanks a version, which means that it can no longer be installed. Installed copies stay.
- * @throws Refusal not_found if the version does not exist
- */
+/** It can no longer be installed; installed copies stay. @throws Refusal not_found if the version does not exist */
 export const yank =
   (tenant_id: string, version: string, reason: string) =>
   (listing: Listing): ListingEvent[] => {
@@ -131,10 +119,7 @@ export const yank =
     return [{ type: 'ListingVersionYanked', data: { version, latest_version, reason } }];
   };
 
-/**
- * Returns the version to install: that with this name or, if `version` is null, the latest one.
- * @throws Refusal not_found if there is no such version, conflict if it is yanked
- */
+/** Null: the latest version. @throws Refusal not_found if there is no such version, conflict if it is yanked */
 export const versionToInstall = (listing: Listing, version: string | null): Version => {
   assertExists(listing);
   if (version === null && listing.latest_version === null)
