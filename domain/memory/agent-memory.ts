@@ -3,22 +3,22 @@ import { conflict, notFound, Refusal } from '../refusal.ts';
 import { entryIdOf, indexOfEntry, isEntryOf } from './entry-id.ts';
 import { appended, countOf, dropped, groupsOf, type IndexRange, intersection, type KeptRuns, keptRanges, lengthOf } from './kept-runs.ts';
 
-/** What an agent remembers besides the imports. The id of the stream is that of the agent. */
+/** What an agent remembers besides the imports. The stream has the id of the agent. */
 export const category = 'agentmemory';
 
-/** The maximum number of entries that an agent remembers at a time, without those of imports. */
+/** Entries at a time, without those of imports. */
 export const MAX_REMEMBERED = 100_000;
-/** The maximum number of entries that one runner key adds in a day (UTC). */
+/** Entries that one runner key adds in a day (UTC). */
 export const MAX_REMEMBERED_A_DAY = 1_000;
-/** One event forgets at most this many entries. */
+/** Entries that one event forgets. */
 const MAX_FORGOTTEN = 1_000;
-/** The events of one decision forget at most this many ranges, because the size of an append is limited. */
+/** Ranges that one decision forgets: the size of an append is limited. */
 const MAX_FORGOTTEN_RANGES = 2_000;
 
-/** `sha256` is the digest of the stored text and source. */
+/** `sha256` of the stored text and source. */
 export type RememberedFields = { readonly agent_id: string; readonly sha256: string; readonly session_id: string | null };
 
-/** The entries from `first` to `last`, which were remembered one after another. */
+/** Entries that were remembered one after another, both ends included. */
 export type EntryRange = { readonly first: string; readonly last: string };
 
 export type AgentMemoryEvent =
@@ -29,7 +29,7 @@ export type AgentMemoryEvent =
       data: { readonly agent_id: string; readonly entries: number; readonly ranges: readonly EntryRange[]; readonly since: string | null };
     };
 
-/** A remembered entry. Either `created_by_id` (a user) or `runner_key_id` says who has written it. */
+/** Either `created_by_id` (a user) or `runner_key_id` is set. */
 export type RememberedEntry = {
   readonly id: string;
   readonly sha256: string;
@@ -39,10 +39,7 @@ export type RememberedEntry = {
   readonly created_at: string;
 };
 
-/**
- * `runs` says which entries there are: an entry's index is the number of entries that were written before it.
- * `written_by_key` has the number of entries that each runner key wrote on the day `day`.
- */
+/** `runs` says which entries there are, by index: the number of entries written before. `written_by_key` counts those of the day `day`. */
 export type AgentMemory = {
   readonly agent_id: string;
   readonly entries: number;
@@ -54,12 +51,12 @@ export type AgentMemory = {
 
 export const initial: AgentMemory = { agent_id: '', entries: 0, runs: [], day: '', written_by_key: {}, last: null };
 
-/** An agent can write a thousand events a day, so that only the last ones of its stream are read (see `Aggregate`). */
+/** An agent can write a thousand events a day. */
 export const snapshots = { version: 1, interval: 128 };
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
-/** Returns how many entries a runner key has written on the day (UTC) of the time `at`. */
+/** On the day (UTC) of the time `at`. */
 const writtenOn = ({ day, written_by_key }: AgentMemory, key_id: string, at: string): number =>
   at.slice(0, DAY_LENGTH) > day ? 0 : (written_by_key[key_id] ?? 0);
 
@@ -104,7 +101,7 @@ const dayIsFull = (at: string): Refusal => {
   });
 };
 
-/** Who writes an entry and when; `key_id` is the runner key, and null if a person writes. */
+/** `key_id` is the runner key; null if a person writes. */
 export type Writing = { readonly key_id: string | null; readonly at: string };
 
 const memoryIsFull = (): Refusal =>
@@ -115,19 +112,15 @@ const memoryIsFull = (): Refusal =>
     { limit: MAX_REMEMBERED },
   );
 
-/**
- * Returns the refusal of another entry: conflict (memory_full), or rate_limited if the runner key has written too many
- * entries today. Null if the entry can be remembered.
- */
+/** Why no entry can be added: conflict (memory_full), or rate_limited if the runner key wrote too many today. */
 export const limitReached = (memory: AgentMemory, { key_id, at }: Writing): Refusal | null => {
   if (memory.entries >= MAX_REMEMBERED) return memoryIsFull();
   return key_id !== null && writtenOn(memory, key_id, at) >= MAX_REMEMBERED_A_DAY ? dayIsFull(at) : null;
 };
 
 /**
- * Adds an entry to the memory. Does nothing if the last entry has the same stored text: that text contains random
- * characters.
- * @throws Refusal conflict (memory_full), rate_limited
+ * Does nothing if the last entry has the same stored text, which contains random characters. @throws Refusal conflict (memory_full),
+ * rate_limited
  */
 export const remember =
   (fields: RememberedFields, writing: Writing) =>
@@ -148,10 +141,7 @@ const forgotten = (agent_id: string, ranges: readonly IndexRange[], since: strin
 
 export const rememberedIn = ({ runs }: AgentMemory, ranges: readonly IndexRange[]): IndexRange[] => intersection(keptRanges(runs), ranges);
 
-/**
- * Forgets those entries in these ranges that are still remembered: the entries since the time `since`. If they are in
- * very many ranges, forgets only the first ones, and must be repeated.
- */
+/** Forgets the entries since the time `since` in these ranges. Of very many ranges, forgets only the first ones: must be repeated. */
 export const forgetSince =
   (since: string, ranges: readonly IndexRange[]) =>
   (memory: AgentMemory): AgentMemoryEvent[] =>
@@ -159,7 +149,7 @@ export const forgetSince =
       forgotten(memory.agent_id, group, since),
     );
 
-/** Forgets an entry. @throws Refusal not_found if the agent does not remember it, or no longer */
+/** @throws Refusal not_found if the agent does not remember it, or no longer */
 export const forget =
   (entry_id: string) =>
   (memory: AgentMemory): AgentMemoryEvent[] => {

@@ -1,12 +1,12 @@
 const STRUCTURE = /["\\[\]{},]/g;
 
-/** What the reader of a JSON array calls: with each item and its number, from 1, and with a fault of the array. */
+/** `number` counts from 1; `refuse` is called with a fault of the array. */
 export type ItemSink = { readonly onItem: (item: string, number: number) => void; readonly refuse: (fault: string) => Error };
 
-/** `pending` is the text from the start of the current item on. Its part before the index `at` has been read. */
+/** `pending`: the text from the start of the current item on; read up to `at`. */
 type Cutter = { place: 'before' | 'inside' | 'after'; pending: string; at: number; depth: number; isInString: boolean; number: number };
 
-/** Moves over a character inside of the array. Returns whether an item ends before it. */
+/** Moves over a character inside of the array. True if an item ends before it. */
 const endsItem = (cutter: Cutter, character: string): boolean => {
   if (character === '"') cutter.isInString = !cutter.isInString;
   if (cutter.isInString || character === '"') return false;
@@ -36,9 +36,8 @@ const cutItems = (cutter: Cutter, sink: ItemSink): void => {
 };
 
 /**
- * Creates functions that cut a JSON array, which arrives in parts, into its items. The items themselves are not
- * checked. Both throw what `refuse` returns: if the text is more or less than an array, or if an item is longer than
- * `maxLength` characters.
+ * Cuts a JSON array that arrives in parts into its items, which are not checked. Throws what `refuse` returns if the text is more or less
+ * than an array, or if an item has more than `maxLength` characters.
  */
 export const createItemCutter = (maxLength: number, sink: ItemSink) => {
   const cutter: Cutter = { place: 'before', pending: '', at: 0, depth: 0, isInString: false, number: 0 };

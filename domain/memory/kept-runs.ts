@@ -1,19 +1,19 @@
 /**
- * Says which of the indexes from 0 on are kept, as the lengths of alternating runs: kept, dropped, kept and so on. A
- * memory from which little was dropped takes little room; one of 100,000 entries takes at most about 600 kB.
+ * The lengths of alternating runs of indexes from 0 on: kept, dropped, kept and so on. At most about 600 kB for 100,000 entries, and
+ * little if few were dropped.
  */
 export type KeptRuns = readonly number[];
 
-/** The indexes from `first` to `last`, both included. */
+/** Both included. */
 export type IndexRange = { readonly first: number; readonly last: number };
 
-/** Returns the number of indexes, kept or dropped. It is the next index. */
+/** Kept or dropped: the next index. */
 export const lengthOf = (runs: KeptRuns): number => runs.reduce((sum, run) => sum + run, 0);
 
-/** Adds one index, which is kept. */
+/** The added index is kept. */
 export const appended = (runs: KeptRuns): KeptRuns => (runs.length % 2 === 1 ? [...runs.slice(0, -1), runs.at(-1)! + 1] : [...runs, 1]);
 
-/** Returns the ranges of kept indexes, in ascending order. */
+/** In ascending order. */
 export const keptRanges = (runs: KeptRuns): IndexRange[] => {
   let next = 0;
   return runs.flatMap((run, n) => {
@@ -23,7 +23,7 @@ export const keptRanges = (runs: KeptRuns): IndexRange[] => {
   });
 };
 
-/** Returns the parts of ranges that are in other ranges, too. Both lists must be in ascending order. */
+/** Both lists must be in ascending order. */
 export const intersection = (ranges: readonly IndexRange[], others: readonly IndexRange[]): IndexRange[] => {
   const found: IndexRange[] = [];
   for (let a = 0, b = 0; a < ranges.length && b < others.length; ) {
@@ -36,7 +36,7 @@ export const intersection = (ranges: readonly IndexRange[], others: readonly Ind
   return found;
 };
 
-/** Drops kept ranges, which must be in ascending order. */
+/** `ranges` must be kept ones, in ascending order. */
 export const dropped = (runs: KeptRuns, ranges: readonly IndexRange[]): KeptRuns => {
   const gaps = [...ranges, ...keptRanges(runs.length === 0 ? [] : [0, ...runs])].toSorted((a, b) => a.first - b.first);
   const after: number[] = [];
@@ -49,7 +49,7 @@ export const dropped = (runs: KeptRuns, ranges: readonly IndexRange[]): KeptRuns
   return next < lengthOf(runs) ? [...after, lengthOf(runs) - next] : after;
 };
 
-/** Joins indexes, which must be in ascending order, to ranges. */
+/** `indexes` must be in ascending order. */
 export const rangesOf = (indexes: readonly number[]): IndexRange[] => {
   const ranges: IndexRange[] = [];
   for (const index of indexes) {
@@ -60,7 +60,7 @@ export const rangesOf = (indexes: readonly number[]): IndexRange[] => {
   return ranges;
 };
 
-/** Divides ranges into groups with at most `size` indexes each. */
+/** Groups of at most `size` indexes each. */
 export const groupsOf = (ranges: readonly IndexRange[], size: number): IndexRange[][] => {
   const groups: IndexRange[][] = [];
   let room = 0;

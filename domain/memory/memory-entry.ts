@@ -5,45 +5,33 @@ import { createItemCutter } from './json-items.ts';
 
 export type NewEntry = { readonly text: string; readonly source: string };
 
-/** The maximum number of characters of an entry in a JSON Lines file. */
+/** In characters, of an entry in a JSON Lines file. */
 export const MAX_ENTRY_LENGTH = 65_536;
 export const MAX_IMPORT_ENTRIES = 100_000;
-/** The maximum number of characters of an entry that is made from a plain text. A longer text is divided. */
+/** In characters, of an entry from a plain text; a longer text is divided. */
 export const MAX_PART_LENGTH = 8_000;
-/** After an entry that is made from a plain text has this many characters, the next empty line ends the entry. */
+/** After this many characters, the next empty line ends an entry from a plain text. */
 const FULL_PART_LENGTH = 4_000;
 const MAX_LINE_LENGTH = 1_000_000;
 export const MAX_SOURCE_LENGTH = 1_024;
 
-/**
- * Reads entries from the bytes of a text in UTF-8 or UTF-16 as they arrive. `add` returns the entries that these bytes
- * complete; `end` returns the remaining entries. Both functions throw Refusal invalid.
- */
+/** Reads UTF-8 or UTF-16 as it arrives. `add` returns the completed entries, `end` the remaining ones. Both throw Refusal invalid. */
 export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
 
-/**
- * Where a text comes from: `pointer` is the JSON pointer of the request field that refers to the text, `name` is its
- * name in error messages, and `source` is the source that its entries get.
- */
+/** `pointer`: the request field that refers to the text; `name`: for error messages; `source`: that of the entries. */
 export type TextOrigin = { readonly pointer: string; readonly name: string; readonly source: string };
 
-/** Converts the source of entries to a text that can be shown on one line. */
+/** For display on one line. */
 export const shownSource = (source: string): string => cleanDisplayText(source, MAX_SOURCE_LENGTH) ?? 'file';
 
-/**
- * Returns where to cut a line that is too long: after the last space that fits or, if there is none, between two
- * characters.
- */
+/** After the last space that fits or, without one, between two characters. */
 const cutAt = (line: string): number => {
   const space = line.lastIndexOf(' ', MAX_PART_LENGTH - 1) + 1;
   if (space > 0) return space;
   return /[\ud800-\udbff]/.test(line[MAX_PART_LENGTH - 1]!) ? MAX_PART_LENGTH - 1 : MAX_PART_LENGTH;
 };
 
-/**
- * Creates functions that join the lines of a plain text to entries of at most MAX_PART_LENGTH characters. If
- * possible, an entry ends at the end of a paragraph.
- */
+/** Joins lines to entries of at most MAX_PART_LENGTH characters, which end at the end of a paragraph if possible. */
 const createPartJoiner = (source: string) => {
   let part = '';
   const flush = (): NewEntry[] => {
@@ -66,7 +54,7 @@ const createPartJoiner = (source: string) => {
   return { addLine, flush };
 };
 
-/** Parses a line of JSON Lines, which is an object with a field `text` or a string. Returns null for any other line. */
+/** An object with a field `text`, or a string; null for any other line. */
 const parseLine = (line: string): { readonly text: unknown; readonly source?: unknown } | null => {
   try {
     const value: unknown = JSON.parse(line);
@@ -79,16 +67,10 @@ const parseLine = (line: string): { readonly text: unknown; readonly source?: un
 
 const isStorable = (text: unknown): text is string => typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 
-/**
- * Returns whether a line is a JSON object with a string `text`. Such a line is taken to belong to a JSON Lines file and
- * not to a plain text.
- */
+/** An object with a string `text` is taken for JSON Lines, not for a plain text. */
 export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
 
-/**
- * Returns whether a text starts as a JSON array whose first item is a string or has a string `text`. The array may be
- * cut off behind this item, or in its text.
- */
+/** A JSON array whose first item is a string or has a string `text`. It may be cut off behind this item, or in its text. */
 export const looksLikeJsonItems = (text: string): boolean => {
   let isEntry: boolean | undefined;
   const onItem = (item: string): void => {
@@ -104,10 +86,7 @@ export const looksLikeJsonItems = (text: string): boolean => {
   return /^\{\s*"text"\s*:\s*"/.test(item) || typeof parseLine(item)?.text === 'string';
 };
 
-/**
- * Parses one line of JSON Lines, or one item of a JSON array. `label` names it, as `Line 2` does.
- * @throws Refusal invalid if it is not valid
- */
+/** A line of JSON Lines, or an item of a JSON array; `label` names it, as `Line 2` does. @throws Refusal invalid */
 const entryOf = (line: string, label: string, { pointer, name, source }: TextOrigin): NewEntry => {
   const refuse = (message: string) => invalid(pointer, `${label} of ${name} ${message}`, 'malformed_line');
   const found = parseLine(line);
@@ -122,13 +101,10 @@ const entryOf = (line: string, label: string, { pointer, name, source }: TextOri
   return { text: found.text, source: shown };
 };
 
-/** Returns whether a text ends with a carriage return, to which a line feed may still come. */
+/** A line feed may still come after the carriage return. */
 const isOpen = (text: string): boolean => text.endsWith('\r');
 
-/**
- * Creates functions that divide decoded text into lines, at the line ends of every system. `onLine` gets each line and
- * its number, from 1; `tooLong` gets the number of a line that is too long.
- */
+/** Line ends of every system. `onLine` gets the number of the line, from 1; `tooLong` that of a line that is too long. */
 const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], tooLong: (number: number) => Error) => {
   let rest = '';
   let number = 0;
@@ -194,7 +170,6 @@ const createTextReader = (format: EntryFormat, origin: TextOrigin): TextReader =
   return { add: lines.add, end: () => [...lines.end(), ...flush()] };
 };
 
-/** The formats of which entries are read: a plain text, JSON Lines, and an array in JSON. */
 export type EntryFormat = 'text' | 'jsonl' | 'json';
 
 export const createEntryReader = (format: EntryFormat, origin: TextOrigin): EntryReader => {

@@ -1,17 +1,13 @@
 import type { Recorded } from '../event.ts';
 import { conflict, notFound } from '../refusal.ts';
 
-/** The import of a file into the memory of an agent. */
 export const category = 'memoryimport';
 
 export const FORMATS = ['text', 'jsonl', 'json', 'zip'] as const;
 export const IMPORT_STATUSES = ['running', 'done', 'failed'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/**
- * The file of an import. `source` is shown to people as the origin of the entries; `entries` is the number of entries
- * in the file.
- */
+/** `source`: the origin that people see; `entries`: their number in the file. */
 export type MemoryFile = {
   readonly sha256: string;
   readonly size_bytes: number;
@@ -20,9 +16,7 @@ export type MemoryFile = {
   readonly entries: number;
 };
 
-/**
- * Consecutive entries of an import that are stored together as one content with this digest. `entries` is their number.
- */
+/** Consecutive entries that are stored together as one content; `entries` is their number. */
 export type Segment = { readonly sha256: string; readonly entries: number };
 
 export type MemoryImportEvent =
@@ -32,7 +26,7 @@ export type MemoryImportEvent =
   | { type: 'MemoryImportFailed'; data: { readonly agent_id: string; readonly error: string } }
   | { type: 'MemoryImportUndone'; data: { readonly agent_id: string } };
 
-/** `done` is the number of entries that are stored so far; `entries` is the number of all entries. */
+/** `done`: entries stored so far; `entries`: all. */
 export type MemoryImport = MemoryFile & {
   readonly status: 'absent' | 'undone' | (typeof IMPORT_STATUSES)[number];
   readonly id: string;
@@ -80,19 +74,13 @@ export const start =
     return [{ type: 'MemoryImportStarted', data: { agent_id, sha256, size_bytes, format, source, entries } }];
   };
 
-/**
- * Records that `done` entries are stored. Does nothing if the import is not running, or if the recorded number is not
- * smaller than `done`.
- */
+/** Does nothing if the import is not running, or if the recorded number is not smaller than `done`. */
 export const advance =
   (done: number) =>
   ({ status, agent_id, done: before }: MemoryImport): MemoryImportEvent[] =>
     status === 'running' && done > before ? [{ type: 'MemoryImportAdvanced', data: { agent_id, done } }] : [];
 
-/**
- * Completes the import. All its entries become part of the memory at the same moment. Does nothing unless the import is
- * running.
- */
+/** All entries become part of the memory at the same moment. Does nothing unless the import is running. */
 export const finish =
   (segments: readonly Segment[]) =>
   ({ status, agent_id }: MemoryImport): MemoryImportEvent[] => {
@@ -101,19 +89,13 @@ export const finish =
     return [{ type: 'MemoryImported', data: { agent_id, entries, segments } }];
   };
 
-/**
- * Ends the import as failed, so that none of its entries becomes part of the memory. Does nothing unless the import is
- * running.
- */
+/** None of its entries becomes part of the memory. Does nothing unless the import is running. */
 export const fail =
   (error: string) =>
   ({ status, agent_id }: MemoryImport): MemoryImportEvent[] =>
     status === 'running' ? [{ type: 'MemoryImportFailed', data: { agent_id, error } }] : [];
 
-/**
- * Removes all entries of an import from the memory of the agent. If the import is still running, ends it.
- * @throws Refusal not_found if the agent has no such import, or if it was already undone
- */
+/** Removes all its entries from the memory; ends a running import. @throws Refusal not_found, also if it was already undone */
 export const undo =
   (agent_id: string) =>
   (memory: MemoryImport): MemoryImportEvent[] => {
@@ -121,10 +103,7 @@ export const undo =
     return [{ type: 'MemoryImportUndone', data: { agent_id } }];
   };
 
-/**
- * Cancels a running import. Does nothing if it is already canceled.
- * @throws Refusal not_found if it does not exist, conflict if it has ended
- */
+/** Does nothing if it is already canceled. @throws Refusal not_found if it does not exist, conflict if it has ended */
 export const cancel = (memory: MemoryImport): MemoryImportEvent[] => {
   if (memory.status === 'absent') throw notFound();
   if (memory.status === 'undone') return [];
