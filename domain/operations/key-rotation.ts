@@ -1,14 +1,12 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * The rotations of the master key and of the data keys. All of them are in one stream, which belongs to the platform.
- */
+/** Rotations of the master key and of data keys, in one stream of the platform. */
 export const category = 'keyrotation';
 export const ROTATIONS_ID = 'all';
 export const platform = true;
 
 type MasterKeys = { readonly from_kid: string; readonly to_kid: string };
-/** `kid` is the id of the tenant's new data key. */
+/** `kid`: of the tenant's new data key. */
 type DataKey = { readonly tenant_id: string; readonly kid: string };
 
 export type KeyRotationEvent =
@@ -18,16 +16,10 @@ export type KeyRotationEvent =
   | { type: 'DataKeyRotationStarted'; data: DataKey }
   | { type: 'DataKeyRotationCompleted'; data: DataKey & { files: number; secrets?: number } };
 
-/**
- * `is_confirmed` is whether an operator has confirmed that every machine has the new master key. After that, the old
- * one is no longer needed.
- */
+/** `is_confirmed`: an operator has confirmed that every machine has the new master key; the old one is then no longer needed. */
 export type MasterKeyRotation = MasterKeys & { readonly started_at: string; readonly is_confirmed: boolean };
 
-/**
- * The rotations that are in progress, and the time (RFC 3339 UTC) at which the last rotation of the master key was
- * completed. `data_keys` maps the ids of tenants to the ids of their new data keys.
- */
+/** In progress, and the end of the last rotation of the master key (RFC 3339 UTC). `data_keys`: new data key ids by tenant. */
 export type KeyRotations = {
   readonly master: MasterKeyRotation | null;
   readonly master_replaced_at: string | null;
@@ -55,28 +47,21 @@ export const evolve = (state: KeyRotations, { type, data, at }: Recorded<KeyRota
 };
 
 /**
- * Starts a rotation of the master key. During it, data keys are encrypted with both the old and the new master key.
- * Does nothing if this rotation has already started, or if a rotation to another key is confirmed and must be completed
- * first.
+ * During the rotation, data keys are encrypted with both master keys. Does nothing if it has started, or if a confirmed rotation to
+ * another key must be completed first.
  */
 export const startMasterRotation =
   (keys: MasterKeys) =>
   ({ master }: KeyRotations): KeyRotationEvent[] =>
     master && (master.is_confirmed || master.to_kid === keys.to_kid) ? [] : [{ type: 'MasterKeyRotationStarted', data: keys }];
 
-/**
- * Records that every machine has the new master key. Does nothing unless a rotation to this key is in progress and not
- * yet confirmed.
- */
+/** Every machine has the new key. Does nothing unless a rotation to it is in progress and not yet confirmed. */
 export const confirmMasterRotation =
   (to_kid: string) =>
   ({ master }: KeyRotations): KeyRotationEvent[] =>
     master?.to_kid === to_kid && !master.is_confirmed ? [{ type: 'MasterKeyRotationConfirmed', data: { to_kid } }] : [];
 
-/**
- * Records that the rotation is complete, which means that no encrypted key needs the old master key any more. `keys` is
- * the number of encrypted keys. Does nothing unless a rotation to this key is confirmed.
- */
+/** No encrypted key needs the old master key any more; `keys` counts them. Does nothing unless a rotation to this key is confirmed. */
 export const completeMasterRotation =
   (to_kid: string, keys: number) =>
   ({ master }: KeyRotations): KeyRotationEvent[] =>
@@ -84,16 +69,13 @@ export const completeMasterRotation =
       ? [{ type: 'MasterKeyRotationCompleted', data: { from_kid: master.from_kid, to_kid, keys } }]
       : [];
 
-/** Starts to replace the data key of a tenant. Does nothing if another rotation for this tenant is in progress. */
+/** Does nothing if another rotation for this tenant is in progress. */
 export const startDataKeyRotation =
   (tenant_id: string, kid: string) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
     data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
 
-/**
- * Records that the rotation of a tenant's data key is complete, and how many files and secrets were encrypted with the
- * new key. Does nothing unless this rotation is in progress.
- */
+/** With the number of files and secrets that were encrypted again. Does nothing unless this rotation is in progress. */
 export const completeDataKeyRotation =
   (tenant_id: string, kid: string, resealed: { readonly files: number; readonly secrets: number }) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>

@@ -1,9 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * What operators have done to a projection: promotions of rebuilds, and retries of parked events. Each projection has
- * one stream.
- */
+/** What operators have done to a projection; one stream each. */
 export const category = 'upkeep';
 export const platform = true;
 
@@ -11,7 +8,7 @@ export type ProjectionMaintenanceEvent =
   | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string; reason?: string } }
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
 
-/** A rebuild that an operator promotes. `reason` is why; null if the operator gave no reason. */
+/** `reason` is null if the operator gave none. */
 export type PromotedRebuild = {
   readonly id: string;
   readonly projection: string;
@@ -19,7 +16,7 @@ export type PromotedRebuild = {
   readonly reason: string | null;
 };
 
-/** `promoted` is the id of the rebuild that was promoted last; null if there is none. */
+/** `promoted`: the rebuild that was promoted last. */
 export type ProjectionMaintenance = { promoted: string | null };
 
 export const initial: ProjectionMaintenance = { promoted: null };
@@ -27,9 +24,7 @@ export const initial: ProjectionMaintenance = { promoted: null };
 export const evolve = (maintenance: ProjectionMaintenance, event: Recorded<ProjectionMaintenanceEvent>): ProjectionMaintenance =>
   event.type === 'ProjectionPromoted' ? { promoted: event.data.rebuild_id } : maintenance;
 
-/**
- * Records that an operator promoted a rebuild of a projection, which means that the rebuilt rows replace the live ones.
- */
+/** The rebuilt rows replace the live ones. */
 export const promote =
   ({ id, projection, version, reason }: PromotedRebuild) =>
   ({ promoted }: ProjectionMaintenance): ProjectionMaintenanceEvent[] => {
@@ -37,7 +32,7 @@ export const promote =
     return [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id: id, ...(reason ? { reason } : {}) } }];
   };
 
-/** Records that an operator retried an event that the projection could not apply before. */
+/** An event that the projection could not apply before. */
 export const retry = (projection: string, event_id: string) => (): ProjectionMaintenanceEvent[] => [
   { type: 'ParkedEventRetried', data: { projection, event_id } },
 ];
