@@ -3,19 +3,13 @@ import { MAX_CARD_DIGITS, MIN_CARD_DIGITS } from './payment-card.ts';
 const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 const isLetter = (byte = 0): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 const isSeparator = (byte = 0): boolean => byte === 0x20 || byte === 0x2d;
-/**
- * Returns whether a byte can occur in a number that is written in groups: a digit, a space, a hyphen, or a part of a
- * no-break space (c2 a0).
- */
+/** A digit, a space, a hyphen, or a part of a no-break space (c2 a0): numbers can be written in groups. */
 const isInNumber = (byte = 0): boolean => isDigit(byte) || isSeparator(byte) || byte === 0xc2 || byte === 0xa0;
 
-/** The number of digits that the escape of a character in JSON, such as `\u0430`, can have directly before a number. */
+/** Digits of a JSON escape, such as `\u0430`, that can be directly before a number. */
 const ESCAPE_DIGITS = 4;
 
-/**
- * Returns whether the bytes contain a number with as many digits as a card number. A space or a hyphen may separate
- * groups of its digits.
- */
+/** A space or a hyphen may separate groups of its digits. */
 export const hasCardLength = (bytes: Uint8Array): boolean => {
   // In steps of MIN_CARD_DIGITS bytes, every number with at least MIN_CARD_DIGITS digits has a byte at one of the
   // positions.
@@ -34,10 +28,7 @@ export const hasCardLength = (bytes: Uint8Array): boolean => {
 
 const MAX_USER_LENGTH = 520;
 
-/**
- * Creates a function that returns whether a URL contains a user name and a password. `start` is the index at which
- * `://` begins, and `length` the number of bytes that `://` has in the text (5 if the slashes are escaped).
- */
+/** `start` is where `://` begins, and `length` its bytes in the text (5 if the slashes are escaped). */
 export const hasUserAfter =
   (length: number) =>
   (bytes: Uint8Array, start: number): boolean => {
@@ -63,42 +54,29 @@ const hasQuery = (bytes: Uint8Array, start: number): boolean => {
   return false;
 };
 
-/**
- * Returns whether the bytes `](htt` at `start` belong to a Markdown image whose URL has a query or a placeholder. Such
- * an image can send data to another server.
- */
+/** `](htt` at `start` belongs to a Markdown image whose URL has a query or a placeholder: it can send data to another server. */
 export const isImageWithQuery = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start - 1; at > start - MAX_ALT_LENGTH && at > 0; at--)
     if (bytes[at] === 0x5b && bytes[at - 1] === 0x21) return hasQuery(bytes, start + 2);
   return false;
 };
 
-/** Returns whether the percent-encoded character at `start` is followed by three more of them. */
+/** The percent-encoded character at `start`, and three more. */
 export const hasFourEscapes = (bytes: Uint8Array, start: number): boolean => [3, 6, 9].every((offset) => bytes[start + offset] === 0x25);
 
-/** Returns whether the HTML entity at `start` is followed by another entity. */
 export const hasTwoEntities = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start + 3; at < start + 8; at++) if (bytes[at] === 0x3b) return bytes[at + 1] === 0x26 || bytes[at + 1] === 0x5c;
   return false;
 };
 
-/**
- * Matches escapes of characters that JSON writers often escape: characters of markup, quotes, slashes and control
- * characters. These escapes are not suspicious.
- */
+/** JSON writers often escape markup, quotes, slashes and control characters: not suspicious. */
 const USUAL_ESCAPES = /^00(?:[01]|2[26f7]|3[ce]|5c|7f)/i;
-/**
- * Matches escapes of characters that `hasUnusualText` finds, and of characters in the words that the filter searches
- * for.
- */
+/** Of characters that `hasUnusualText` finds, and of those in the words that the filter searches for. */
 const HIDDEN_ESCAPES = /^(?:00ad|20(?:0[b-f]|2[a-e]|6)|feff|ff[2-5]|db40|d835|0[34]|5ffd|65e0|7121|5fd8|bb34|c78a|062a|0648|0928)/i;
-/** The first two hex digits of the escapes that HIDDEN_ESCAPES matches. */
+/** The first two hex digits of what HIDDEN_ESCAPES matches. */
 export const ESCAPE_STARTS = ['00', '20', 'fe', 'ff', 'db', 'd8', '03', '04', '5f', '65', '71', 'bb', 'c7', '06', '09'];
 
-/**
- * Returns whether the escape at `at` in JSON hides a character: an invisible one, or a letter, which JSON writers do
- * not escape.
- */
+/** An invisible character, or a letter, which JSON writers do not escape. */
 export const hidesCharacter = (bytes: Uint8Array, at: number): boolean => {
   const digits = String.fromCharCode(bytes[at + 2] ?? 0, bytes[at + 3] ?? 0, bytes[at + 4] ?? 0, bytes[at + 5] ?? 0);
   return digits.startsWith('00') && Number.parseInt(digits, 16) < 0x80 ? !USUAL_ESCAPES.test(digits) : HIDDEN_ESCAPES.test(digits);
@@ -124,10 +102,7 @@ const isUnusualAt = (bytes: Uint8Array, at: number): boolean => {
   return (isBetween(first, 0xce, 0xd1) || isBetween(first, 0xc9, 0xca) || first === 0xd5) && isLetter(bytes[at - 1]) && isLetter(third);
 };
 
-/**
- * Returns whether a UTF-8 text has characters that are invisible, that change the direction of text, or that look like
- * Latin letters and are next to some.
- */
+/** Characters that are invisible, that change the direction of text, or that look like Latin letters next to some. */
 export const hasUnusualText = (bytes: Uint8Array): boolean => {
   for (let at = 0; at < bytes.length; at++) if (bytes[at]! >= 0xc2 && isUnusualAt(bytes, at)) return true;
   return false;

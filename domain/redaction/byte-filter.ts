@@ -1,7 +1,6 @@
 /**
- * A sequence of at least three bytes to search for: for each position, the list of bytes that are allowed there.
- * `confirm`, if given, decides whether a match that starts at the index `at` counts. `flag` is the bit that a match
- * sets in the result.
+ * At least three bytes to search for: for each position, the allowed bytes. `confirm` decides whether a match that starts at `at` counts.
+ * `flag`: the bit that a match sets.
  */
 export type ByteSignal = {
   readonly flag: number;
@@ -10,23 +9,19 @@ export type ByteSignal = {
 };
 
 type Matcher = Pick<ByteSignal, 'flag' | 'confirm'> & { readonly tables: readonly Uint8Array[] };
-/**
- * A matcher, and the place at which its sequence may start if four bytes with a certain hash are found: `offset` is
- * added to the index of the first of these four bytes. It is usually negative or 0.
- */
+/** `offset`: from the first of four bytes with a certain hash to where the sequence may start; usually negative or 0. */
 type Candidate = { readonly matcher: Matcher; readonly offset: number };
 
 const ANY = Array.from({ length: 256 }, (_, byte) => byte);
-/** A mask that sets, in each of four bytes, the bit by which a small letter differs from the capital letter. */
+/** Sets, in each of four bytes, the bit by which small letters differ from capital letters. */
 const SMALL_LETTERS = 0x20202020;
 const NOT_ASCII = 0x80808080 | 0;
 
-/** The most frequent bytes in JSON, approximately in descending order of frequency. All other bytes are rarer. */
+/** The most frequent bytes in JSON, about the most frequent first. */
 const FREQUENT = Buffer.from('"etaoinsr,:_hldcum0p/1g-2by3fw.4v5k 6789TSEAxCqjz{}');
 const WEIGHTS = new Float64Array(256).fill(1);
 for (const [index, byte] of FREQUENT.entries()) WEIGHTS[byte] = FREQUENT.length + 10 - index;
 
-/** Words that occur in many bodies. */
 const COMMON =
   'message developer changes author modified removed added source repository default description content comment system organization ' +
   'permissions access admin owner members request review customer subscription received events following followers user assignee command';
@@ -36,10 +31,7 @@ const isCommon = (bytes: ByteSignal['sequence']): boolean => COMMON.includes(Str
 
 const weightOf = (bytes: readonly number[]): number => bytes.reduce((sum, byte) => sum + WEIGHTS[byte]!, 0);
 
-/**
- * Chooses five consecutive positions of a sequence, preferably positions with rare bytes. At every occurrence of the
- * sequence, the first four or the last four of them start at an even index of the searched bytes.
- */
+/** Five consecutive positions, preferably with rare bytes: the first or the last four start at an even index of the searched bytes. */
 const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSignal['sequence']; readonly start: number } => {
   if (sequence.length === 3) return { window: [ANY, ...sequence, ANY], start: -1 };
   if (sequence.length === 4) return { window: [...sequence, ANY], start: 0 };
@@ -52,12 +44,12 @@ const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSign
   return { window: sequence.slice(start, start + 5), start };
 };
 
-/** Shifting a 32-bit product by this many bits leaves 18 bits. */
+/** Leaves 18 bits of a 32-bit product. */
 const HASH_SHIFT = 14;
 
 const hashOf = (four: number): number => Math.imul(four | SMALL_LETTERS, 0x9e3779b1) >>> HASH_SHIFT;
 
-/** Returns the hashes of all combinations of four bytes that are allowed at these four positions. */
+/** Of all combinations of the bytes that are allowed at these four positions. */
 const hashesOf = (positions: ByteSignal['sequence']): ReadonlySet<number> => {
   const folded = positions.map((bytes) => [...new Set(bytes.map((byte) => byte | 0x20))]);
   const values = folded.reduce<number[]>((found, bytes) => found.flatMap((value) => bytes.map((byte) => (value << 8) | byte)), [0]);
@@ -92,10 +84,8 @@ const candidatesByHash = (signals: readonly ByteSignal[]): ReadonlyMap<number, r
 };
 
 /**
- * Creates a function that searches bytes for all signals in one pass, and returns the flags of the signals that it
- * finds, with `notAscii` if a byte is not ASCII. The function hashes the four bytes at each even index, and compares
- * the bytes only with the signals that can have this hash. It may miss a signal of three or four bytes at the very
- * start or end.
+ * Searches all signals in one pass; returns the flags of those found, with `notAscii` if a byte is not ASCII. Hashes the four bytes at
+ * each even index, and compares only signals with this hash. May miss a signal of three or four bytes at the very start or end.
  */
 export const createByteFilter = (signals: readonly ByteSignal[], notAscii: number): ((bytes: Uint8Array) => number) => {
   const candidates = candidatesByHash(signals);

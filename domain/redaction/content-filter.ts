@@ -13,7 +13,7 @@ import { SECRET_LITERALS, type SecretLiteral } from './find-secrets.ts';
 import { hasForeignNumber, ZEROS } from './foreign-digits.ts';
 import { INJECTION_LITERALS } from './injection-literals.ts';
 
-/** The bits in the result of `possibleContent`. Each says that a body may contain this kind of content. */
+/** Bits in the result of `possibleContent`. */
 export const MAY_HAVE_SECRET = 1;
 export const MAY_HAVE_CARD = 2;
 export const MAY_HAVE_INJECTION = 4;
@@ -22,9 +22,9 @@ const ALL = MAY_HAVE_SECRET | MAY_HAVE_CARD | MAY_HAVE_INJECTION;
 
 const codes = (characters: string): number[] => [...characters].map((character) => character.charCodeAt(0));
 
-/** Maps letters to the digits and characters that are often written in their place. */
+/** Digits and characters that are often written in a letter's place. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = { a: '4@', e: '3', i: '1!', o: '0', s: '5$', t: '7' };
-/** The words that the filter also finds if look-alikes (see LOOK_ALIKES) replace some of their letters. */
+/** Also found with look-alikes (see LOOK_ALIKES) for some letters. */
 const OFTEN_DISGUISED = ['ignor', 'disregard', 'instruct', 'previous', 'prompt', 'override'];
 
 const exact = (flag: number, text: string): ByteSignal => ({ flag, sequence: [...Buffer.from(text)].map((byte) => [byte]) });
@@ -38,20 +38,14 @@ const anyCase = (flag: number, text: string, alikes = false): ByteSignal => ({
 
 const TOKEN = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
-/**
- * Returns the signal for a literal. After a literal of only four characters, the next character must be one that a
- * token can contain, so that fewer texts without a secret match.
- */
+/** After a literal of only four characters, requires one that a token can contain, so that fewer texts without a secret match. */
 const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
   if (ignoresCase) return anyCase(MAY_HAVE_SECRET, text);
   const { sequence } = exact(MAY_HAVE_SECRET, text);
   return { flag: MAY_HAVE_SECRET, sequence: text.length === 4 ? [...sequence, TOKEN] : sequence };
 };
 
-/**
- * The first four letters of words that are typical of prompt injections, written with the same separator between the
- * letters to evade a filter, such as `i-g-n-o`.
- */
+/** First letters of words of prompt injections, separated to evade a filter, such as `i-g-n-o`. */
 const SPACED = ['igno', 'syst', 'prev', 'disr', 'forg', 'over', 'inst', 'reve'].flatMap((word) =>
   [...' .-_*'].map((separator) => [...word].join(separator)),
 );
@@ -65,7 +59,7 @@ const INJECTION_SIGNALS: readonly Omit<ByteSignal, 'flag'>[] = [
 
 const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 
-/** Matches JSON escapes of digits that are not ASCII, and of blanks and dashes between two digits. */
+/** JSON escapes of digits that are not ASCII, and of blanks and dashes between two digits. */
 const CARD_SIGNALS: readonly ByteSignal[] = [
   ...ZEROS.map((zero) => {
     const hex = zero.toString(16).padStart(4, '0');
@@ -95,8 +89,8 @@ const signalsIn = createByteFilter(
 );
 
 /**
- * Returns what a UTF-8 text may contain, as bits: secrets, card numbers, and instructions to a language model. Takes a
- * few microseconds for 2 KB. A text that is not JSON must begin and end with a space.
+ * As bits: secrets, card numbers, instructions to a language model. Takes a few microseconds for 2 KB. A text that is not JSON must begin
+ * and end with a space.
  */
 export const possibleContent = (bytes: Uint8Array): number => {
   const signals = signalsIn(bytes);

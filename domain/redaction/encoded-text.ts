@@ -1,16 +1,10 @@
-/**
- * Parts of words that are typical of instructions to a language model. A text is decoded only if it contains an encoded
- * form of one of them.
- */
+/** Typical of instructions to a language model. A text is decoded only if it contains an encoded form of one of them. */
 const KEYWORDS = ['ignore', 'disregard', 'instructions', 'system prompt', 'previous', 'override', 'reveal'];
 
 const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1);
 const spellings = KEYWORDS.flatMap((word) => [word, capitalized(word), word.toUpperCase()]);
 
-/**
- * Returns, for each of the three places that the first byte of a word can have in a group of three bytes, those
- * characters of the Base64 form that depend on the word only.
- */
+/** For each place of the first byte in a group of three, the characters of the Base64 form that depend on the word only. */
 const base64Cores = (word: string): string[] =>
   [0, 1, 2].map((offset) => {
     const encoded = Buffer.from('\0'.repeat(offset) + word)
@@ -33,10 +27,7 @@ const HEX_CORES = [...new Set(spellings.flatMap((word) => [hexOf(word), hexOf(wo
 const ROT13_WORDS = KEYWORDS.map(rot13);
 const REVERSED_WORDS = KEYWORDS.map(reversed);
 
-/**
- * Every text with encoded instructions that `decodedTexts` can decode contains at least one of these literals. Other
- * texts need not be decoded.
- */
+/** Every text that `decodedTexts` can decode to instructions contains one of these. */
 export const ENCODED_LITERALS = { exact: [...BASE64_CORES, ...HEX_CORES], words: [...ROT13_WORDS, ...REVERSED_WORDS] };
 
 const MAX_DECODED = 65_536;
@@ -55,10 +46,7 @@ const unescaped = (text: string): string =>
     )
     .replace(/&#(\d{2,3});/g, (_, code: string) => String.fromCharCode(Number(code)));
 
-/**
- * Returns the decoded forms of the encoded texts in a text: Base64, hex digits, escapes, rotation by 13 letters, and
- * reversed text.
- */
+/** Base64, hex digits, escapes, rotation by 13 letters, and reversed text. */
 export const decodedTexts = (text: string): readonly string[] => {
   const lowered = text.toLowerCase();
   return [

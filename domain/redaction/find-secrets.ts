@@ -5,17 +5,14 @@ const TOKEN_CHARACTER = /[\w-]/;
 const MAX_JWT_PART = 8_192;
 const JWT_PAYLOAD = '.eyJ';
 
-/** Returns the index at which the token that ends before `end` starts. The result is not smaller than `min`. */
+/** Of the token that ends before `end`; at least `min`. */
 const tokenStart = (text: string, end: number, min: number): number => {
   let start = end;
   while (start > min && TOKEN_CHARACTER.test(text[start - 1]!)) start--;
   return start;
 };
 
-/**
- * Finds JSON Web Tokens. The search starts with the second of a token's three parts, because a single pattern for all
- * three parts could take quadratic time.
- */
+/** JSON Web Tokens. Starts with the second of three parts, because one pattern for all three could take quadratic time. */
 const findJwts = (text: string): Span[] => {
   const spans: Span[] = [];
   let end = 0;
@@ -34,9 +31,7 @@ const findJwts = (text: string): Span[] => {
 const PRIVATE_KEY = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
 const END_OF_KEY = /-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
 
-/**
- * Finds private keys in PEM and PGP form. If the end line of a key is missing, its span extends to the end of the text.
- */
+/** In PEM and PGP form. Without an end line, the span extends to the end of the text. */
 const findPrivateKeys = (text: string): Span[] => {
   const spans: Span[] = [];
   PRIVATE_KEY.lastIndex = 0;
@@ -51,7 +46,7 @@ const findPrivateKeys = (text: string): Span[] => {
 
 const URL_USER = /^[^\s:@/"'<>\\]{0,256}:([^\s:@/"'<>\\]{3,256})@/;
 
-/** Finds passwords in URLs such as `https://user:password@host`. */
+/** As in `https://user:password@host`. */
 const findUrlPasswords = (text: string): Span[] => {
   const spans: Span[] = [];
   for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
@@ -81,10 +76,7 @@ const patternFinder = ({ tag, literals, pattern, isSecret }: SecretPattern): Fin
 
 const exactly = (literals: readonly string[], find: Finder['find']): Finder => ({ literals, ignoresCase: false, find });
 
-/**
- * The finder of passwords in URLs is a constant of its own, because the byte filter treats URLs in a special way: most
- * URLs contain no password.
- */
+/** A constant of its own, because the byte filter treats URLs in a special way: most contain no password. */
 const URL_FINDER = exactly(['://'], findUrlPasswords);
 
 const FINDERS: readonly Finder[] = [
@@ -93,7 +85,7 @@ const FINDERS: readonly Finder[] = [
   ...SECRET_PATTERNS.map(patternFinder),
 ];
 
-/** A text that every body with a secret of a certain kind contains. `text` is written as in JSON. */
+/** In every body with a secret of a certain kind; written as in JSON. */
 export type SecretLiteral = { readonly text: string; readonly ignoresCase: boolean };
 
 const writtenForms = (literal: string): string[] => {
@@ -112,10 +104,7 @@ const isPossible = ({ literals, ignoresCase }: Finder, text: string, lowered: st
 
 const MIN_SECRET_LENGTH = 8;
 
-/**
- * Finds API keys, tokens, private keys and passwords of a known form. In the result, spans with a specific tag come
- * before those with a general tag.
- */
+/** API keys, tokens, private keys and passwords of a known form. Spans with a specific tag come before those with a general one. */
 export const findSecrets = (text: string): Span[] => {
   if (text.length < MIN_SECRET_LENGTH) return [];
   const lowered = text.toLowerCase();

@@ -11,9 +11,8 @@ const POP_ISOLATE = /\u2069/g;
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /**
- * Returns whether a text has characters that people do not see but a language model reads: tag characters, sequences of
- * invisible characters, invisible characters within Latin words, or characters that change the order in which text is
- * displayed. Emoji, flags, and the joiners that some scripts need are allowed.
+ * Tag characters, sequences of invisible characters, some within Latin words, or changes of the display order: a language model reads what
+ * people do not see. Emoji, flags, and the joiners that some scripts need are allowed.
  */
 export const hasHiddenText = (text: string): boolean =>
   TAG.test(text.replace(FLAG_OF_REGION, '')) ||
@@ -23,9 +22,6 @@ export const hasHiddenText = (text: string): boolean =>
   DIRECTION_OVERRIDE.test(text) ||
   count(text, ISOLATES) !== count(text, POP_ISOLATE);
 
-/**
- * Returns the text that is written in tag characters in a text. Tag characters are invisible copies of ASCII
- * characters.
- */
+/** Tag characters are invisible copies of ASCII characters. */
 export const textInTags = (text: string): string =>
   (text.match(TAGS) ?? []).map((tag) => String.fromCharCode(tag.codePointAt(0)! - 0xe0000)).join('');

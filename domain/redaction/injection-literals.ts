@@ -2,7 +2,7 @@ import { ENCODED_LITERALS } from './encoded-text.ts';
 
 const list = (text: string): string[] => text.trim().split(/\s*\|\s*/);
 
-/** The literals for which case does not matter. In some of the words, a digit may stand for a letter. */
+/** Case does not matter. In some of the words, a digit may replace a letter. */
 const WORDS =
   list(`ignor|disregard|forget|overrid|overrul|bypass|supersed|nullif|not follow|t follow|t obey|stop follow|pay no att|longer bound|not bound|
 instruct|prompt|guideline|directive|guardrail|safeguard|end of user|end of system|end of untrusted|end of original|your new|your real|your true|your actual|
@@ -28,7 +28,7 @@ tool-call|function_call|function_result|untrusted|end of |end_of_|end input|end 
 missacht|vergiss|vergessen|verwirf|verwerfe|umgeh|anweisung|oubli|consigne|olvid|desconsider|descart|esque|dimentic|trascur|negeer|vergeet|pomin|zapomnij|
 you were given|you were told|you received|no sigas|talimat|nerge|komut`);
 
-/** The literals that are searched for exactly as they are written here. */
+/** Searched for exactly as written here. */
 const EXACT = [
   ...[
     'role"',
@@ -69,9 +69,8 @@ const EXACT = [
 ];
 
 /**
- * Every body that is reported as an instruction to a language model contains at least one of these literals; the
- * patterns of injection-words.ts are tried only on such bodies. So a word that most bodies contain must not be listed
- * here. Each literal has at least three bytes.
+ * Every body that is reported as an instruction contains at least one; only then are the patterns of injection-words.ts tried. So words of
+ * most bodies do not belong here. At least three bytes each.
  */
 export const INJECTION_LITERALS: { readonly words: readonly string[]; readonly exact: readonly string[] } = {
   words: [...WORDS, ...ENCODED_LITERALS.words],

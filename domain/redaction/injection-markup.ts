@@ -2,7 +2,7 @@ import type { InjectionPattern } from './injection-words.ts';
 
 const between = '[^\\S\\n]{0,3}';
 
-/** The patterns that are matched against the original text, including its markup, and not against the normal form. */
+/** Matched against the original text with its markup, not the normal form. */
 export const MARKUP_PATTERNS: readonly InjectionPattern[] = [
   {
     name: 'role_markup',
@@ -85,7 +85,7 @@ const DEMAND = /\b(?:must|should|ignore|please|reply|respond|send|add|run|execut
 const OVERRIDE = /\b(?:ignore|disregard)\b/i;
 const OVERRIDDEN = /\b(?:instructions?|prompt|above|previous)\b/i;
 
-/** Returns whether a comment in HTML or Markdown contains instructions for its reader. */
+/** Comments in HTML or Markdown. */
 export const hasInstructingComment = (text: string): boolean =>
   [...text.matchAll(COMMENT)].some(([, comment]) =>
     [

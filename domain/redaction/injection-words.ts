@@ -1,4 +1,4 @@
-/** A pattern for texts that try to instruct a language model, and the name under which it is reported. */
+/** The name under which matching texts are reported. */
 export type InjectionPattern = { readonly name: string; readonly pattern: RegExp };
 
 const oneOf = (words: string): string => `(?:${words.trim().replace(/\s*\|\s*/g, '|')})`;
@@ -56,10 +56,7 @@ const MEMBER =
   oneOf(`member | owner | admin | collaborator | maintainer | subscriber | part | guest | user | participant | host | follower |
   contributor | manager | registered | verified | customer | moderator | approver | reviewer`);
 
-/**
- * Maps the name of each heuristic to its phrases. A phrase is matched against a text in lower case with one space
- * between words. `~4` stands for up to four further words, and `>` for the end of a word.
- */
+/** For texts in lower case with one space between words. `~4`: up to four further words; `>`: the end of a word. */
 const PHRASES: Readonly<Record<string, readonly string[]>> = {
   override_instructions: [
     `${IGNORE} ~4 ${EARLIER} ~4 ${ORDERS}>`,
@@ -113,7 +110,7 @@ const PHRASES: Readonly<Record<string, readonly string[]>> = {
 const phrasePattern = (phrase: string): RegExp =>
   new RegExp(`(?:^| )${phrase.replace(/ ~(\d+)/g, '(?: \\S+){0,$1}?').replaceAll('>', '(?= |$)')}`);
 
-/** The patterns that are matched against a text in normal form (see normal-text.ts). */
+/** Matched against a text in normal form (see normal-text.ts). */
 export const WORD_PATTERNS: readonly InjectionPattern[] = [
   ...Object.entries(PHRASES).flatMap(([name, phrases]) => phrases.map((phrase) => ({ name, pattern: phrasePattern(phrase) }))),
 

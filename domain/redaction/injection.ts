@@ -6,10 +6,7 @@ import { WORD_PATTERNS } from './injection-words.ts';
 import { INVISIBLE, normalTexts } from './normal-text.ts';
 
 const MIN_LENGTH = 8;
-/**
- * A longer text is checked in overlapping parts of this many characters, so that the time is proportional to the
- * length.
- */
+/** Longer texts are checked in overlapping parts of this many characters, so that the time is proportional to the length. */
 const PART_LENGTH = 32_768;
 const OVERLAP = 1_024;
 
@@ -32,10 +29,8 @@ const namesInPart = (text: string): string[] => {
 };
 
 /**
- * Searches a text for signs that it tries to instruct the language model that reads it, and returns the names of the
- * heuristics that match. A text that only describes such attacks matches, too, and a careful attack does not match: the
- * result is a hint and no protection. The same text always has the same result. The time is proportional to the length
- * of the text.
+ * Names of the matching heuristics. A hint and no protection: a text about such attacks matches, too, and a careful attack does not. The
+ * same text always has the same result. Takes time proportional to the length.
  */
 export const findInjection = (text: string): readonly string[] => {
   if (text.length < MIN_LENGTH || (possibleContent(encoder.encode(` ${text}  `)) & MAY_HAVE_INJECTION) === 0) return [];

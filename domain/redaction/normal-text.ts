@@ -1,7 +1,7 @@
-/** Invisible characters: zero-width characters, direction marks, tags and variation selectors. */
+/** Zero-width characters, direction marks, tags and variation selectors. */
 export const INVISIBLE = /\p{DI}/gu;
 
-/** Letters of other scripts that look like Latin letters. LATIN has the Latin letters in the same order. */
+/** Look like the Latin letters at the same places in LATIN. */
 const ALIKE = 'асԁеһіјӏорԛѕтԝхуүкмнвαειοκνρτυχηωбԍգցɡıᴏᴀɪѵʏĸ';
 const LATIN = 'acdehijlopqstwxyykmhbaeiokvptuxnwbggggioaivyk';
 const LATIN_OF: ReadonlyMap<string, string> = new Map([...ALIKE].map((letter, index) => [letter, LATIN[index]!]));
@@ -15,10 +15,7 @@ const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
 const toWords = (text: string): string => text.replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ').trim();
 
-/**
- * Returns the text in lower case, without invisible characters and accents, and with equivalent characters replaced by
- * one form.
- */
+/** Lower case, without invisible characters and accents; equivalent characters have one form. */
 const folded = (text: string): string => {
   if (isAscii(text)) return text.toLowerCase();
   const plain = text
@@ -35,8 +32,7 @@ const SPACED_LETTERS = /(?<![a-z])[a-z](?:([ .\-_*])[a-z](?![a-z])){5,}/;
 const LETTERS_APART = /(?<![a-z])[a-z](?:[ .\-_*]{1,4}[a-z](?![a-z])){3,}/g;
 
 /**
- * Joins letters that are written apart. The separator between the first two letters is removed everywhere; any other
- * separator between the letters becomes a space between words.
+ * Joins letters that are written apart. Removes the separator between the first two everywhere; any other becomes a space between words.
  */
 const joined = (text: string): string =>
   text.replace(LETTERS_APART, (letters) => {
@@ -46,10 +42,7 @@ const joined = (text: string): string =>
 
 const DIGIT_IN_WORD = /[a-z][0134570@$!]+[a-z]|(?<![\w@$!])[0134570@$!][a-z]{2}/;
 
-/**
- * Returns up to three readings of a text: as written, with digits read as letters, and with separated letters joined.
- * Each reading is in lower case with one space between words.
- */
+/** As written, with digits read as letters, and with separated letters joined; each in lower case with one space between words. */
 export const normalTexts = (text: string): readonly string[] => {
   const plain = folded(text);
   const readings = [plain];

@@ -2,7 +2,7 @@ import { type PlainText, placeIn } from './plain-text.ts';
 import type { Span } from './span.ts';
 import { endsInKey, startsInKey, textAfter, textBefore } from './word-edge.ts';
 
-/** The card schemes. For each: a pattern for the first digits of its numbers, and the possible numbers of digits. */
+/** First digits and possible lengths of each card scheme's numbers. */
 const SCHEMES: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
   [/^4/, [16, 19]],
   [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
@@ -18,7 +18,7 @@ const SCHEMES: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[
 export const MIN_CARD_DIGITS = 14;
 export const MAX_CARD_DIGITS = 19;
 
-/** Returns whether the last digit of a number is its correct check digit (Luhn algorithm). */
+/** The Luhn check digit. */
 export const hasLuhnDigit = (digits: string): boolean => {
   let sum = 0;
   for (let index = 0; index < digits.length; index++) {
@@ -34,7 +34,7 @@ const isCardNumber = (digits: string): boolean =>
   SCHEMES.some(([prefix, lengths]) => lengths.includes(digits.length) && prefix.test(digits)) &&
   hasLuhnDigit(digits);
 
-/** Matches numbers that may be card numbers. They have no separators, or are grouped as on a card. */
+/** Without separators, or grouped as on a card. */
 const CANDIDATE = /(?<!\d)(?:\d{4}([ \u00a0-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \u00a0-])\d{6}\2\d{4,5}|\d{14,19})(?!\d)/g;
 const DIGIT_BEFORE = /(?:\p{Nd}[.\uff0e]|_)$/u;
 const DIGIT_AFTER = /^(?:[._\uff0e]\p{Nd}|_)/u;
@@ -44,7 +44,7 @@ const isSeparate = (text: string, from: number, to: number): boolean => {
   return !DIGIT_BEFORE.test(before) && !DIGIT_AFTER.test(after) && !endsInKey(before, true) && !startsInKey(after, true);
 };
 
-/** The number of characters of sixteen digits in four groups. */
+/** Sixteen digits in four groups. */
 const FOUR_GROUPS_LENGTH = 19;
 
 const cardAt = (plain: PlainText, start: number, length: number): Span | null => {
@@ -53,10 +53,7 @@ const cardAt = (plain: PlainText, start: number, length: number): Span | null =>
   return isSeparate(plain.original, from, to) ? { from, to, tag: 'card' } : null;
 };
 
-/**
- * Finds payment card numbers: numbers with the first digits, the length and the check digit of a card scheme. A fifth
- * group may be another number, such as a date or a check number, that follows the card number.
- */
+/** Checks first digits, length and check digit. A fifth group may be another number after it, such as a date or a check number. */
 export const findCards = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   CANDIDATE.lastIndex = 0;

@@ -6,10 +6,10 @@ const MAX_LOCAL_PART = 64;
 const MAX_DOMAIN = 253;
 const LOCAL_PART = /[\p{L}\p{M}\p{Nd}.!#$%'+^_~-]+$/u;
 const DOMAIN = /^(?:[\p{L}\p{Nd}](?:[\p{L}\p{M}\p{Nd}-]{0,61}[\p{L}\p{M}\p{Nd}])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[\p{L}\p{M}]{2,63})/u;
-/** Matches the end of the name of a picture for screens with many pixels, such as `logo@2x.png`. */
+/** A picture for screens with many pixels, such as `logo@2x.png`. */
 const PICTURE = /^\d(?:\.\d)?x(?:-[\w-]*)?\.(?:png|jpe?g|gif|webp|avif|svg|heic)$/i;
 
-/** Matches letters of one kind. Chinese, Japanese and Korean are often mixed with each other in one word. */
+/** Chinese, Japanese and Korean are often mixed in one word. */
 const KINDS = ['Latin', 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Thai']
   .map((script) => new RegExp(`\\p{sc=${script}}`, 'u'))
   .concat(/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u);
@@ -18,7 +18,7 @@ const ASCII_NAME = /^[\w.+-]*$/;
 
 const kindOf = (character: string): number => KINDS.findIndex((kind) => kind.test(character));
 
-/** Returns the number of characters at the start of a text up to a letter of another kind than the first one. */
+/** Characters at the start of a text, up to a letter of another kind than the first. */
 const lengthOfKind = (characters: readonly string[]): number => {
   let kind: number | undefined;
   for (const [index, character] of characters.entries()) {
@@ -29,7 +29,7 @@ const lengthOfKind = (characters: readonly string[]): number => {
   return characters.length;
 };
 
-/** Leaves out words of another script that are written directly before the name. */
+/** Leaves out words of another script directly before the name. */
 const localOf = (found: string): string => {
   if (ASCII_NAME.test(found)) return found.replace(/^[.']+/, '');
   const characters = [...found].toReversed();
@@ -41,8 +41,8 @@ const localOf = (found: string): string => {
 };
 
 /**
- * Leaves out words of another script that are written directly behind the domain: in a label that starts in one script
- * and goes on in another, or as a label behind a point that ends the sentence. Returns null if no domain is left.
+ * Leaves out words of another script directly behind the domain: in a label that goes on in another script, or as a label behind a point
+ * that ends the sentence. Null if no domain is left.
  */
 const domainOf = (found: string): string | null => {
   if (ASCII_NAME.test(found)) return found;
@@ -57,7 +57,7 @@ const domainOf = (found: string): string | null => {
   return isSentence ? labels.slice(0, -1).join('.') : found;
 };
 
-/** Finds e-mail addresses. The time is proportional to the length of the text. */
+/** Takes time proportional to the length of the text. */
 export const findEmails = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   const { text } = plain;
@@ -75,13 +75,10 @@ export const findEmails = (plain: PlainText): Span[] => {
 };
 
 const SEPARATOR = '[ .\\u00a0\\u2010-\\u2013/-]';
-/** What separates the groups of a number: also a slash or a dash between two blanks. */
+/** Between groups of a number: also a slash or a dash between two blanks. */
 const BETWEEN = `(?:[ \\u00a0][/\\u2010-\\u2013-][ \\u00a0]|${SEPARATOR})`;
 
-/**
- * Matches phone numbers: international ones, which start with + or 00; national ones, which start with 0 and have
- * separators between their groups; North American ones; and those of Russia and Kazakhstan, which start with 8.
- */
+/** International (+ or 00); national (0 and separators between groups); North American; those of Russia and Kazakhstan (8). */
 const PHONE = new RegExp(
   [
     `(?:\\+|(?<!\\d)00)${SEPARATOR}?[1-9]\\d{0,2}(?:(?:${BETWEEN}|${SEPARATOR}{0,2})\\(?\\d{1,5}\\)?){2,7}`,
@@ -96,7 +93,7 @@ const BEFORE_PHONE = /[\p{Nd}_@#./:=-]$/u;
 const AFTER_PHONE = /^[\p{Nd}_@]/u;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/;
 
-/** Matches coordinates, and amounts with a decimal point. */
+/** Coordinates, and amounts with a decimal point. */
 const DECIMAL = /^(?:(?:\+|00)\d{1,3}\.\d{1,6}|\+\d{4,}\.\d{1,3})$/;
 
 const isPhone = (found: string): boolean => {
@@ -104,29 +101,26 @@ const isPhone = (found: string): boolean => {
   return digits >= 8 && digits <= 17 && !DATE.test(found) && !DECIMAL.test(found);
 };
 
-/** Matches what stands before a plus sign that begins no phone number: a version, Base64, or the lines of a patch. */
+/** A plus sign behind a version, Base64 or the lines of a patch begins no phone number. */
 const BEFORE_PLUS = /[\p{Nd}@]$|\p{Nd}[.-]$|(?=[a-z+]*\d)(?=\d*[a-z+])[a-z\d+]{4,}\/$|@@ -\d+(?:,\d+)? $/iu;
 const AFTER_PLUS = /^(?:[\p{Nd}@]|_+[\p{L}\p{N}]|==)/u;
-/** Matches words for a phone that are shorter than those that `endsInKey` knows as words. */
+/** Words for a phone that are too short for `endsInKey`. */
 const SHORT_WORD = /(?<![\p{L}\p{N}_+/=-])(?:t[e\u00e9]l|fax|fon|mob|cel|sms|gsm|tlf)$/iu;
 
-/** Returns whether a number with a plus sign is a part of something else. The sign begins a number behind most characters. */
+/** A plus sign begins a number behind most characters. */
 const isPartOfKey = (before: string, after: string): boolean => {
   if (AFTER_PLUS.test(after) || startsInKey(after, true) || BEFORE_PLUS.test(before)) return true;
   return !SHORT_WORD.test(before) && endsInKey(before, true);
 };
 
-/** Returns whether a number without a plus sign is a part of something else. */
+/** For a number without a plus sign. */
 const isPartOfWord = (before: string, after: string): boolean => {
   if (AFTER_PHONE.test(after) || startsInKey(after, false)) return true;
   if (/(?:tel|sms|whatsapp)[:=]$/i.test(before)) return false;
   return BEFORE_PHONE.test(before) || endsInKey(before, false);
 };
 
-/**
- * Finds phone numbers that have a country code or are written in groups. A number without either, such as 5551234567,
- * is not found.
- */
+/** With a country code or in groups; a number without either, such as 5551234567, is not found. */
 export const findPhones = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   for (const { 0: match, index } of plain.text.matchAll(PHONE)) {

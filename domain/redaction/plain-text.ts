@@ -1,6 +1,6 @@
 /**
- * A text in which digits of every script, and characters in full width, are those of ASCII, and which has no invisible
- * characters. `starts` and `ends` map each of its characters to the original; null if it is the original.
+ * Digits of every script, and full-width characters, are ASCII; invisible characters are gone. `starts` and `ends` map each character to
+ * the original; null if nothing changed.
  */
 export type PlainText = {
   readonly original: string;
@@ -13,11 +13,11 @@ const NOT_ASCII = /[^\p{ASCII}]/u;
 const DIGIT = /\p{Nd}/u;
 const INVISIBLE = /\p{DI}/u;
 const MARK = /\p{M}/u;
-/** Matches the characters that are replaced or left out. */
+/** The characters that are replaced or left out. */
 const REPLACED =
   /(?!\p{ASCII})[\p{Nd}\p{DI}\p{Zs}\p{Pd}\uff08-\uff0b\uff0d\uff0e\uff20-\uff3a\uff3f\uff41-\uff5a\u2212]|\p{Nd}(?:\p{M}|\u30fc)/u;
 
-/** Returns the digit for a decimal digit of a script. In Unicode, each script has its ten digits in order. */
+/** In Unicode, each script has its ten digits in order. */
 const asciiDigit = (character: string): string => {
   const code = character.codePointAt(0)!;
   let first = code;
@@ -27,10 +27,10 @@ const asciiDigit = (character: string): string => {
 
 const FULL_WIDTH = /[\uff08-\uff0b\uff0d\uff0e\uff20-\uff3a\uff3f\uff41-\uff5a]/;
 const FULL_WIDTH_OFFSET = 0xfee0;
-/** A sign for long vowels, which looks like a dash, and is written as one between digits. */
+/** Looks like a dash, and is written as one between digits. */
 const LONG_VOWEL = '\u30fc';
 
-/** Returns what takes the place of a character that is not ASCII. `before` is the character before it in the result. */
+/** For a character that is not ASCII. `before`: the character before it in the result. */
 const plainCharacter = (character: string, before: string): string => {
   if (DIGIT.test(character)) return asciiDigit(character);
   if (INVISIBLE.test(character)) return '';
@@ -42,7 +42,7 @@ const plainCharacter = (character: string, before: string): string => {
   return isAfterDigit && MARK.test(character) ? '' : character;
 };
 
-/** Returns the plain form of a text. For most texts, that is the text itself. */
+/** For most texts, the text itself. */
 export const plainTextOf = (original: string): PlainText => {
   if (!NOT_ASCII.test(original) || !REPLACED.test(original)) return { original, text: original, starts: null, ends: null };
   const [starts, ends] = [new Uint32Array(original.length), new Uint32Array(original.length)];
@@ -62,7 +62,7 @@ export const plainTextOf = (original: string): PlainText => {
   return { original, text, starts, ends };
 };
 
-/** Returns where in the original a part of the plain text begins and ends. */
+/** In the original. */
 export const placeIn = ({ starts, ends }: PlainText, from: number, to: number): { readonly from: number; readonly to: number } => ({
   from: starts ? starts[from]! : from,
   to: ends ? ends[to - 1]! : to,

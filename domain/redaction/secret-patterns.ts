@@ -1,8 +1,7 @@
 /**
- * How one kind of secret is recognised. Every text with such a secret contains one of the `literals` (at least three
- * characters each), which are searched for first. If `pattern` has a group, only the group is the secret, not the whole
- * match. A match counts only if `isSecret` returns true for it. If the pattern ignores case, the literals are in lower
- * case, and their case is ignored, too.
+ * Every text with such a secret contains one of the `literals` (at least three characters), which are searched for first. A group in
+ * `pattern` is the secret, not the whole match. A match counts only if `isSecret` returns true. If the pattern ignores case, the literals
+ * are in lower case.
  */
 export type SecretPattern = {
   readonly tag: string;
@@ -22,14 +21,11 @@ const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(te
 
 const isBasicAuth = (text: string): boolean => /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(Buffer.from(text, 'base64').toString('latin1'));
 
-/** Returns whether the value of an assignment such as `password=…` is a secret, and not a placeholder or code. */
+/** In an assignment such as `password=…`: no placeholder and no code. */
 const isAssignedSecret = (text: string): boolean =>
   isMixed(text) && !/^(?:\$|%|\{|<|\*|x{4,}|\.\.\.|https?:|process\.|os\.|env\b|redacted|\[redacted)/i.test(text) && !/[(){}]/.test(text);
 
-/**
- * The secrets that are recognised by their form. In each pattern, a repetition has a maximum length, or nothing follows
- * it. So the time to search a text is proportional to its length.
- */
+/** Each repetition has a maximum length, or nothing follows it: the time to search is proportional to the length. */
 export const SECRET_PATTERNS: readonly SecretPattern[] = [
   define('annals_key', 'ann_', /\bann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}\b/g),
   define('aws_access_key', 'AKIA ASIA ABIA ACCA', /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b/g),

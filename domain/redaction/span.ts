@@ -1,12 +1,9 @@
 import { type RedactionHit, replacementOf, sumHits } from './redaction-patterns.ts';
 
-/** A part of a text, from the index `from` up to, but not including, `to`. `tag` describes its content. */
+/** `to` is exclusive. `tag` describes the content. */
 export type Span = { readonly from: number; readonly to: number; readonly tag: string };
 
-/**
- * Sorts spans by their start, and leaves out each span that overlaps an earlier one. Of spans with the same start, the
- * first one in the list is kept.
- */
+/** Sorted by start; a span that overlaps an earlier one is left out. Of spans with the same start, the first in the list wins. */
 export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
   if (spans.length < 2) return spans;
   let end = 0;
@@ -21,9 +18,7 @@ export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
 
 export const hitsOf = (spans: readonly Span[]): RedactionHit[] => sumHits(spans.map(({ tag }) => ({ tag, count: 1 })));
 
-/**
- * Replaces each of the spans in the text by the replacement for its tag. The spans must be sorted and must not overlap.
- */
+/** The spans must be sorted and must not overlap. */
 export const replaceSpans = (text: string, spans: readonly Span[]): string => {
   let replaced = '';
   let at = 0;
