@@ -3,8 +3,8 @@ import type { Recorded } from '../event.ts';
 export const category = 'acknowledgement';
 
 /**
- * `event_id` is the id of the message, and `attempts` how often the broker sent it to a runner. `published_at` is when
- * the broker stored the message; absent in old events. `occurrence_id` is present only for the message of a cron job.
+ * `event_id`: the message; `attempts`: how often the broker sent it; `published_at`: when the broker stored it, absent in old events.
+ * `occurrence_id`: only for cron jobs.
  */
 export type SettledDelivery = {
   delivery_id: string;
@@ -16,26 +16,25 @@ export type SettledDelivery = {
 };
 
 /**
- * The last recorded advisory (a notice of the broker about one message), by its sequence number in the JetStream stream
- * of advisories. If that stream is created again, its numbers start again, and `epoch` is different. `at` is the latest
- * time of a recorded advisory; absent in old events. It identifies new advisories if the numbers of the same stream start
- * again because the broker was killed while it deleted messages.
+ * The last recorded advisory (the broker's notice about one message), by its number in the JetStream stream of advisories. `epoch` differs
+ * if that stream is created again. The latest time `at` (absent in old events) identifies new advisories if numbers restart because the
+ * broker was killed while it deleted messages.
  */
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
 /**
- * An attempt to deliver a message that ended with a negative acknowledgement by the runner. `attempts` is the number of
- * this attempt. The broker then sends the message again or gives it up.
+ * Ended with a negative acknowledgement by the runner; `attempts` is the attempt's number. The broker sends the message again or gives it
+ * up.
  */
 export type FailedAttempt = SettledDelivery;
 
-/** How a message was settled: a runner acknowledged it, or the broker gave it up. */
+/** Acknowledged by a runner, or given up by the broker. */
 export type Outcome = 'acknowledged' | 'max_deliveries' | 'terminated';
 
-/** A message of a session that is acknowledged or given up, so that the next one can be processed. */
+/** Acknowledged or given up, so that the session's next message can be processed. */
 export type SettledSessionMessage = { session_id: string; event_id: string; at: string; attempts: number; outcome: Outcome };
 
-/** Each agent has one stream of these events: `acknowledgement-<tenant>.<agent>`. */
+/** One stream per agent: `acknowledgement-<tenant>.<agent>`. */
 export type AcknowledgementEvent =
   | { type: 'DeliveriesAcknowledged'; data: { deliveries: readonly SettledDelivery[]; capture: AdvisoryCursor } }
   | { type: 'DeliveryAttemptFailed'; data: { failures: readonly FailedAttempt[]; capture: AdvisoryCursor } }
@@ -53,7 +52,6 @@ export type MessageRef = Pick<SettledDelivery, 'delivery_id' | 'event_id'>;
 type DeliveriesOf = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' }>;
 type FailuresOf = Extract<AcknowledgementEvent, { type: 'DeliveryAttemptFailed' }>;
 
-/** Returns a copy of the event without the entries for which `isWanted` returns false. */
 const reducedTo = (
   event: Recorded<DeliveriesOf | FailuresOf>,
   isWanted: (entry: SettledDelivery) => boolean,
@@ -66,10 +64,7 @@ const reducedTo = (
   return { event: { ...event, data: { ...event.data, failures } }, entries: failures };
 };
 
-/**
- * Returns a copy of the event that contains only the entries of this message; null if there are none. `at` in the
- * result is the time at which the message was acknowledged or given up, or at which the attempt failed.
- */
+/** Only this message's entries; null if there are none. `at` becomes the time of the acknowledgement, failure or giving up. */
 export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,
   message: MessageRef,
@@ -83,24 +78,17 @@ export const eventForMessage = (
 };
 
 /**
- * A report of the broker about one message. `sequence` is the number of this report in the JetStream stream of
- * advisories. `session_id` is only present for a message of a session, whose `delivery_id` is empty.
+ * A broker's report about one message. `sequence`: its number in the stream of advisories. `session_id`: only for a session's message,
+ * whose `delivery_id` is empty.
  */
 export type Advisory = SettledDelivery & { sequence: number; outcome: Outcome | 'failed'; session_id?: string };
 
-/**
- * The maximum number of deliveries in one event. With more, the event would not fit into one append of at most
- * 1,000,000 bytes.
- */
+/** With more deliveries, the event would not fit into one append of at most 1,000,000 bytes. */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
 const settledOf = ({ sequence: _, outcome: __, ...settled }: Advisory): SettledDelivery => settled;
 
-/**
- * Creates a function that returns whether an advisory is not recorded yet. This is so if its sequence number is higher
- * than the last recorded one, or if its time is later than that of all recorded advisories (then the numbers have
- * started again).
- */
+/** A higher number than the last recorded one, or a later time than all recorded ones (the numbers have then restarted). */
 const isUnrecorded =
   (epoch: string, capture: AdvisoryCursor | null) =>
   ({ sequence, at }: Advisory): boolean =>
@@ -114,13 +102,10 @@ const settledSessions = (advisories: readonly Advisory[]): SettledSessionMessage
 /** Failed attempts of messages of sessions are not recorded. */
 const isRecordable = ({ session_id, outcome }: Advisory): boolean => session_id === undefined || outcome !== 'failed';
 
-/** Returns the later of two times in RFC 3339 UTC with milliseconds. */
+/** RFC 3339 UTC with milliseconds. */
 const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
-/**
- * Records those advisories that are not recorded yet, at most MAX_DELIVERIES_PER_EVENT of them. The caller must load
- * the new state and call this again until it returns no events.
- */
+/** At most MAX_DELIVERIES_PER_EVENT: the caller must load the new state and call this again until it returns no events. */
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>
   ({ capture }: Acknowledgements): AcknowledgementEvent[] => {

@@ -3,19 +3,16 @@ import type { Recorded } from '../event.ts';
 export const category = 'attemptreport';
 
 /**
- * How an attempt to process a delivery ended without success. `failed`: the handler reported an error. `timed_out`: it
- * exceeded its time limit. `crashed`: it was killed, or cannot be reached. `released`: the event was given back, to be
- * processed later.
+ * `failed`: the handler reported an error; `timed_out`: exceeded its time limit; `crashed`: killed, or not reachable; `released`: given
+ * back, to be processed later.
  */
 export const ATTEMPT_OUTCOMES = ['failed', 'timed_out', 'crashed', 'released'] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 /**
- * Why an attempt failed, as the runner reports it. `message_id` is the id of the message of a redelivery; absent for the
- * first message of the delivery. `outcome` is absent if it is `failed`, so that many reports take little space. `sealed`
- * are the texts, encrypted. If they are those of an earlier attempt of the same message, `same_as` is the number of that
- * attempt instead. `problem` is the same for equal codes and reasons, apart from numbers and ids in these; absent in old
- * events, and with `same_as` if it is that of the other attempt.
+ * `message_id`: absent for the first message of a delivery. `outcome`: absent if `failed`, to save space. `sealed`: the encrypted texts;
+ * instead, `same_as` is the number of an earlier attempt with equal ones. `problem`: equal for codes and reasons that differ only in
+ * numbers and ids; absent in old events, and with `same_as` if it is that of the other attempt.
  */
 export type AttemptReport = {
   delivery_id: string;
@@ -29,7 +26,7 @@ export type AttemptReport = {
   problem?: string;
 };
 
-/** Each agent has one stream of these events: `attemptreport-<tenant>.<agent>`. */
+/** One stream per agent: `attemptreport-<tenant>.<agent>`. */
 export type AttemptReportEvent = { type: 'DeliveryAttemptsReported'; data: { reports: readonly AttemptReport[] } };
 
 /** Decisions need no state: see `createAttemptRecorder`. */
@@ -42,7 +39,7 @@ export const evolve = (state: AttemptReports, _: Recorded<AttemptReportEvent>): 
 export const attemptKey = ({ delivery_id, message_id, attempt }: Pick<AttemptReport, 'delivery_id' | 'message_id' | 'attempt'>): string =>
   `${delivery_id}/${message_id ?? ''}/${attempt}`;
 
-/** Returns a copy of the event that contains only the reports of one message; null if there are none. */
+/** Only the reports of one message; null if there are none. */
 export const eventForMessage = (
   event: Recorded<AttemptReportEvent>,
   message: Pick<AttemptReport, 'delivery_id' | 'message_id'>,

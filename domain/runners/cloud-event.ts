@@ -10,10 +10,7 @@ import { bodyPart, validAttributes } from './message-body.ts';
 import type { Message, RunnerMessageType } from './runner-message.ts';
 import { sessionMessages } from './session-message.ts';
 
-/**
- * The maximum size of a body that a message contains, in bytes. Instead of a larger body, the message contains a URL
- * from which the runner fetches the body.
- */
+/** In bytes. Instead of a larger body, the message contains a URL from which the runner fetches it. */
 export const MAX_INLINE_BYTES = 65_536;
 
 export const CONTENT_TYPE = 'application/cloudevents+json';
@@ -23,10 +20,7 @@ const encoder = new TextEncoder();
 
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
-/**
- * Returns the attributes that warn the agent of content from outside the platform. They say what the guardrails found,
- * and why they blocked or held the delivery before it was released.
- */
+/** Warn the agent of content from outside: what the guardrails found, and why they blocked or held the delivery. */
 const guardrailAttributes = ({ guardrails = [], cause, released_from }: Partial<DeliveryFacts>): Record<string, string> => {
   const labels = [...new Set(labelsOf(guardrails))];
   return {
@@ -52,10 +46,7 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   ...(facts.traceparent === undefined ? {} : { traceparent: facts.traceparent }),
 });
 
-/**
- * Returns whether the body is known to be JSON, so that it need not be scanned again. This is not known if a guardrail
- * has redacted the body after it was checked.
- */
+/** Then it need not be scanned again. Unknown if a guardrail has redacted the body after the check. */
 const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
 
@@ -74,10 +65,7 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/**
- * Returns the message for a call of a skill webhook. Its body is JSON, and its source is the skill, because there is no
- * integration.
- */
+/** The body is JSON. The source is the skill, because there is no integration. */
 const skillMessage = (event: Recorded, publicUrl: string): Message => {
   const { skill_id } = factsOf(event) as SkillCallFacts;
   const message = webhookMessage(event, publicUrl);
@@ -86,10 +74,7 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, attributes: { ...attributes, source, skill: skill_id } };
 };
 
-/**
- * Returns the message for an occurrence of a cron job. There is no integration, and the body was written by a member of
- * the tenant.
- */
+/** No integration; a member of the tenant wrote the body. */
 const cronMessage = (event: Recorded, publicUrl: string): Message => {
   const { cron } = factsOf(event) as CronDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -109,7 +94,7 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** Returns the message for a benchmark run. There is no integration, and the tasks were chosen by the platform. */
+/** No integration; the platform chose the tasks. */
 const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
   const { benchmark } = factsOf(event) as BenchmarkDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -122,10 +107,7 @@ export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
 
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
-/**
- * Returns the message that tells a runner that a credential request is fulfilled. The message does not contain the
- * value, which the runner gets when it reads its runtime again.
- */
+/** A credential request is fulfilled. Without the value: the runner gets it when it reads its runtime again. */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
   const body = encoder.encode('{"status":"fulfilled"}');
@@ -142,7 +124,7 @@ const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** Returns the message for mail to an agent. Its source is the mailbox, because there is no integration. */
+/** The source is the mailbox, because there is no integration. */
 const mailMessage = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event) as MailFacts;
   const message = webhookMessage(event, publicUrl);
@@ -155,7 +137,7 @@ export const MAIL_MESSAGE_TYPE = 'annals.mail.received';
 
 export const CREDENTIAL_MESSAGE_TYPE = 'annals.credential.fulfilled';
 
-/** Maps the types of the events that are sent to runners to the form of their messages. */
+/** The events that are sent to runners. */
 export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   WebhookAccepted: {
     type: 'annals.webhook.accepted',
@@ -194,7 +176,7 @@ const CLOSING_BRACE = 0x7d;
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const MAX_UTF8_BYTES_PER_UNIT = 3;
 
-/** Copies `head`, the body and a closing brace into one buffer. */
+/** Adds a closing brace after the body. */
 const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
   const bytes = new Uint8Array(head.length * MAX_UTF8_BYTES_PER_UNIT + (body?.length ?? 0) + 1);
   let at = encoder.encodeInto(head, bytes).written;
@@ -206,10 +188,7 @@ const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
   return bytes.subarray(0, at);
 };
 
-/**
- * Encodes a message as a CloudEvent in JSON format. JSON is inserted unchanged, also that in a form. Instead of a body of more than
- * `inlineLimit` bytes, the URL of the body is inserted.
- */
+/** A CloudEvent in JSON format. Inserts JSON unchanged, also that in a form; of a body of more than `inlineLimit` bytes, the URL. */
 export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;
   const { attributes, text, bytes } = bodyPart(message, inlineLimit);
@@ -225,16 +204,10 @@ export const encodeCloudEvent = (event: Recorded, type: string, message: Message
   return concatenate(head.slice(0, -1) + text, bytes);
 };
 
-/**
- * The attribute `time` starts within this many bytes, because the attributes before it contain no text of a provider
- * and are therefore short.
- */
+/** `time` starts within this many bytes: the attributes before it contain no text of a provider, and so are short. */
 const MAX_TIME_OFFSET = 4_096;
 const TIME = /"time":"([^"]+)"/;
 
-/**
- * Returns the attribute `time` of a message that `encodeCloudEvent` has encoded: the time at which the delivery was
- * received. Null if the message has no such attribute.
- */
+/** When the delivery was received, from a message that `encodeCloudEvent` has encoded. */
 export const timeOf = (message: Uint8Array): string | null =>
   TIME.exec(Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, MAX_TIME_OFFSET)).toString('latin1'))?.[1] ?? null;

@@ -7,24 +7,19 @@ import { payloadOf } from '../webhooks/form-payload.ts';
 export type MessageBody = {
   readonly contentType: string;
   readonly body: Uint8Array;
-  /**
-   * The size of the complete body in bytes. If the log stores the body in chunks, `body` is empty but `size` is not 0.
-   */
+  /** Of the complete body, in bytes. If the log stores the body in chunks, `body` is empty but `size` is not 0. */
   readonly size: number;
-  /** Whether the body is known to be JSON: it was found to be when it was received, and has not changed since. */
+  /** Known to be JSON: found to be when it was received, and not changed since. */
   readonly isJson: boolean;
-  /** The URL from which the runner fetches a body that is too large for a message. */
+  /** From here, the runner fetches a body that is too large for a message. */
   readonly reference: string;
 };
 
 const JSON_TYPE = 'application/json';
-/** The field of a form in which providers send JSON. It is the value of the attribute `formfield`. */
+/** Providers send JSON in this field of a form. It is the value of the attribute `formfield`. */
 const FORM_FIELD = 'payload';
 
-/**
- * Returns the JSON in a body: the body itself or, if it is a form, that in its field `payload`. Null if there is none.
- * `isJson` is whether it is known to be JSON.
- */
+/** The body itself or, of a form, its field `payload`. `isJson`: known to be JSON. */
 export const jsonInBody = (contentType: string, body: Uint8Array, isJson = false): Uint8Array | null => {
   const media = mediaOf(contentType);
   const found = media === 'form' ? payloadOf(body) : media && body;
@@ -32,12 +27,12 @@ export const jsonInBody = (contentType: string, body: Uint8Array, isJson = false
   return json && ((isJson && json.length > 0) || scanJson(json) === 'json') ? json : null;
 };
 
-/** What a CloudEvent says about its body: attributes, and the end of its JSON text with the bytes that follow the text. */
+/** `text` ends the JSON text; `bytes` follow it. */
 type BodyPart = { readonly attributes: Readonly<Record<string, string>>; readonly text: string; readonly bytes: Uint8Array | null };
 
 const typeField = (contentType: string): Record<string, string> => (contentType === '' ? {} : { datacontenttype: plainType(contentType) });
 
-/** Returns how a message contains or references its body. The bytes follow the text unchanged, or are null. */
+/** Contains or references the body. The bytes follow the text unchanged. */
 export const bodyPart = ({ contentType, body, size, isJson, reference }: MessageBody, inlineLimit: number): BodyPart => {
   const isLarge = size > inlineLimit;
   const isForm = mediaOf(contentType) === 'form';
@@ -55,7 +50,7 @@ export const bodyPart = ({ contentType, body, size, isJson, reference }: Message
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 const ALL_FORBIDDEN = new RegExp(FORBIDDEN, 'gu');
 
-/** Returns attributes without characters that are forbidden in CloudEvents, and without those that are empty. */
+/** Drops characters that are forbidden in CloudEvents, and empty attributes. */
 export const validAttributes = (attributes: Readonly<Record<string, string>>): Record<string, string> => {
   const valid: Record<string, string> = {};
   for (const [name, value] of Object.entries(attributes))

@@ -6,10 +6,7 @@ export const STREAM_ID = 'messages';
 
 export const platform = true;
 
-/**
- * States that the messages of all events up to and including the log position `through` (a consistency token) have been
- * published to the broker. One event stands for all messages since the event before it.
- */
+/** The messages of all events up to and including `through` (a consistency token) are published to the broker. */
 export type PublicationEvent = { type: 'MessagesPublished'; data: { through: string } };
 
 export type Publication = { through: Position | null };
@@ -18,10 +15,7 @@ export const initial: Publication = { through: null };
 
 export const evolve = (_: Publication, { data }: Recorded<PublicationEvent>): Publication => ({ through: parseToken(data.through) });
 
-/**
- * Records that all messages up to this log position are published. Does nothing if this position or a later one is
- * already recorded.
- */
+/** Does nothing if this position or a later one is already recorded. */
 export const recordPublished =
   (published: Position) =>
   ({ through }: Publication): PublicationEvent[] =>

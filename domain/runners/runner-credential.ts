@@ -5,26 +5,26 @@ import { scoreSubject } from './score-report.ts';
 
 export const category = 'runnercredential';
 
-/** The name of the JetStream stream that contains the messages to all agents. */
+/** The JetStream stream with the messages to all agents. */
 export const STREAM = 'AGENTS';
 /**
- * The broker sends a message again if no runner has acknowledged it after this many milliseconds. The time is the same
- * for all attempts: if it differed (`backoff`), nats-server would add it to the delay that a runner asks for.
+ * The broker sends an unacknowledged message again after this time. The same for all attempts: nats-server would add different ones
+ * (`backoff`) to the delay that a runner asks for.
  */
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
-/** The maximum number of messages that all runners of an agent together may have received and not yet acknowledged. */
+/** For all runners of an agent together. */
 export const MAX_UNACKNOWLEDGED = 1_000;
-/** A runner should get a new credential after this share of the lifetime of its present one. */
+/** Of the lifetime of the present credential. */
 export const RENEW_AFTER_SHARE = 0.75;
 
-/** Returns the name of the durable JetStream consumer that all runners of an agent share. */
+/** The durable JetStream consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
 /**
- * Returns the NATS permissions of a runner's credential: to fetch, acknowledge and listen to the messages of its own
- * agent, to publish results of benchmark tasks, and to receive replies in its own inbox.
+ * NATS permissions: fetch, acknowledge and listen to the agent's own messages, publish benchmark results, receive replies in its own
+ * inbox.
  */
 export const permissionsOf = (tenant: string, agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [
@@ -35,10 +35,10 @@ export const permissionsOf = (tenant: string, agent: string, inbox: string): { p
   subscribe: [`${inbox}.>`, inboundSubject(tenant, agent)],
 });
 
-/** Returns the prefix of the NATS inboxes in which a runner with this credential may receive replies. */
+/** The NATS prefix for replies to a runner with this credential. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 
-/** Returns the time at which a runner should get a new credential, as RFC 3339 UTC. */
+/** RFC 3339 UTC. */
 export const renewTime = (issued_at: string, expires_at: string): string => {
   const [from, to] = [Date.parse(issued_at), Date.parse(expires_at)];
   return new Date(from + RENEW_AFTER_SHARE * (to - from)).toISOString();
@@ -47,9 +47,8 @@ export const renewTime = (issued_at: string, expires_at: string): string => {
 type IssuedFields = {
   agent_id: string;
   /**
-   * The user who requested the credential, or who owns the API key with which it was requested. If this user is
-   * suspended or leaves the tenant, the credential is revoked. Null if the platform requested it; absent in events of
-   * earlier versions.
+   * The user who requested the credential, or who owns the API key of the request. If suspended or no longer a member, the credential is
+   * revoked. Null: the platform; absent in events of earlier versions.
    */
   owner_id?: string | null;
   public_key: string;
@@ -93,9 +92,8 @@ export const evolve = (credential: RunnerCredential, event: Recorded<RunnerCrede
 };
 
 /**
- * Issues the credential. Does nothing if it was already issued with this public key.
- * @throws Refusal secret_already_shown if it was issued with another public key: the private seed of that key is not
- * stored, so it cannot be returned again
+ * Does nothing if it was issued with this public key.
+ * @throws Refusal secret_already_shown if it was issued with another one, whose private seed is not stored
  */
 export const issue =
   (issued: IssuedFields) =>
@@ -105,7 +103,7 @@ export const issue =
     throw new Refusal('secret_already_shown', 'This credential was issued before: request a new one');
   };
 
-/** Revokes the credential. @throws Refusal not_found if it does not exist or belongs to another agent */
+/** @throws Refusal not_found if it does not exist or belongs to another agent */
 export const revoke =
   (agent_id: string) =>
   (credential: RunnerCredential): RunnerCredentialEvent[] => {

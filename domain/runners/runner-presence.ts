@@ -1,16 +1,12 @@
-/**
- * A connection of a runner to the broker. `until` is null while the connection is open. `active_at` is the time of the
- * last traffic on the connection. All times are RFC 3339 UTC with milliseconds.
- */
+/** `until` is null while open; `active_at`: the last traffic. RFC 3339 UTC with milliseconds. */
 export type RunnerConnection = { readonly from: string; readonly until: string | null; readonly active_at: string };
 
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a > b ? a : b);
 
 /**
- * Returns the time since which there has always been at least one open connection; null if none is open now.
- * Connections overlap: a runner opens a new one before its credential expires, and closes the old one only when the new
- * one works.
+ * Since when at least one connection was always open. Connections overlap: a runner opens a new one before its credential expires, and
+ * closes the old one only when the new one works.
  */
 export const connectedSince = (connections: readonly RunnerConnection[]): string | null => {
   const open = connections.filter(({ until }) => until === null).map(({ from }) => from);
@@ -20,6 +16,6 @@ export const connectedSince = (connections: readonly RunnerConnection[]): string
   return lastFirst.reduce((since, { from, until }) => (until >= since ? earlier(since, from) : since), open.reduce(earlier));
 };
 
-/** Returns the latest of these times, which is when a runner was last active; null if there are none. */
+/** When a runner was last active. */
 export const lastSeen = (times: readonly (string | null)[]): string | null =>
   times.reduce((last, time) => (last === null || time === null ? (last ?? time) : later(last, time)), null);

@@ -4,8 +4,8 @@ import { isSent, type SentMessage, type SessionEvent } from '../sessions/session
 import type { Message, RunnerMessageType } from './runner-message.ts';
 
 /**
- * An event of a session that is sent to the runner, with its text decrypted. `content` is the content of the message or,
- * for a decision on an approval, the comment; null if the event has no text, or if the text cannot be decrypted.
+ * `content` is decrypted: the message or, for a decision on an approval, the comment; null if there is no text, or if it cannot be
+ * decrypted.
  */
 export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };
 
@@ -39,7 +39,7 @@ const filesOf = ({ files }: SentMessage, tenantUrl: string) =>
     url: `${tenantUrl}/files/${sha256}`,
   }));
 
-/** Returns null if the event is not about an approval. */
+/** Null if the event is not about an approval. */
 const decisionOf = (event: SentEvent, comment: string | null) => {
   if (event.type !== 'ApprovalDecided' && event.type !== 'ApprovalExpired') return null;
   return { message_id: event.data.message_id, decision: statusAfterApproval(event), comment };
@@ -92,7 +92,7 @@ const SUMMARIES: Readonly<Record<SentType, string>> = {
   ApprovalExpired: 'A person has decided on an approval, or it has expired',
 };
 
-/** By event type; only those events of sessions that are sent to runners. */
+/** By event type; only those that are sent to runners. */
 export const sessionMessages: Readonly<Record<string, RunnerMessageType>> = Object.fromEntries(
   Object.entries(TYPES).map(([eventType, type]) => [
     eventType,
