@@ -5,10 +5,7 @@ import { localTimeOf } from '../time-zone.ts';
 
 export const category = 'blackout';
 
-/**
- * The first and the last day (YYYY-MM-DD in `timezone`) both belong to the blackout. If `agent_id` is null, the
- * blackout is for all agents of the tenant.
- */
+/** Both days (YYYY-MM-DD in `timezone`) belong to the blackout. Without `agent_id`, it is for all agents of the tenant. */
 export type BlackoutFields = {
   readonly name: string;
   readonly start_date: string;
@@ -19,7 +16,6 @@ export type BlackoutFields = {
   readonly timezone: string;
 };
 
-/** The fields that say which days belong to a blackout. */
 export type BlackoutDays = Pick<BlackoutFields, 'start_date' | 'end_date' | 'recurring_yearly' | 'timezone'>;
 
 export type BlackoutEvent =
@@ -70,17 +66,17 @@ export const evolve = (blackout: Blackout, event: Recorded<BlackoutEvent>): Blac
   updated_at: event.at,
 });
 
-/** Checks that the blackout exists and was not lifted (removed). @throws Refusal not_found if not */
+/** @throws Refusal not_found if the blackout does not exist or was lifted (removed) */
 export const assertDeclared = ({ status }: Blackout): void => {
   if (status !== 'declared') throw new Refusal('not_found', 'There is no such blackout');
 };
 
-/** Checks that the last day is not before the first day. @throws Refusal invalid if it is */
+/** @throws Refusal invalid if the last day is before the first day */
 export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
   if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
 };
 
-/** Declares (creates) a blackout. @throws Refusal invalid if the blackout would end before it starts */
+/** @throws Refusal invalid if the blackout would end before it starts */
 export const declare =
   (fields: BlackoutFields) =>
   (blackout: Blackout): BlackoutEvent[] => {
@@ -92,7 +88,7 @@ export type BlackoutChanges = { [Name in keyof BlackoutFields]?: BlackoutFields[
 
 const resets = { agent_id: null, reason: null, recurring_yearly: false, timezone: 'UTC' } as const;
 
-/** Changes a blackout. @throws Refusal not_found if it does not exist, invalid if it would end before it starts */
+/** @throws Refusal not_found if it does not exist, invalid if it would end before it starts */
 export const change =
   (changes: BlackoutChanges) =>
   (blackout: Blackout): BlackoutEvent[] => {
@@ -102,28 +98,28 @@ export const change =
     return Object.keys(fields).length > 0 ? [{ type: 'BlackoutChanged', data: fields }] : [];
   };
 
-/** Lifts (removes) a blackout. @throws Refusal not_found if it does not exist */
+/** @throws Refusal not_found if it does not exist */
 export const lift = (blackout: Blackout): BlackoutEvent[] => {
   assertDeclared(blackout);
   return [{ type: 'BlackoutLifted', data: {} }];
 };
 
-/** Returns the same date in another year. In a year without 29 February, 28 February takes its place. */
+/** In a year without 29 February, 28 February takes its place. */
 const inYear = (date: string, year: number): string => Temporal.PlainDate.from(date).with({ year }).toString();
 
-/** Returns the first and the last day of a yearly blackout `years` years after its first year. */
+/** Of a yearly blackout, `years` years after its first year. */
 const daysAfter = ({ start_date, end_date }: BlackoutDays, years: number): readonly [string, string] => [
   inYear(start_date, Number(start_date.slice(0, 4)) + years),
   inYear(end_date, Number(end_date.slice(0, 4)) + years),
 ];
 
-/** The number of years for which `periodsFrom` lists the periods of a yearly blackout. */
+/** For which `periodsFrom` lists a yearly blackout. */
 const MAX_YEARS = 30;
 const LAST_YEAR = 9_999;
 
 const yearOf = (date: string): number => Number(date.slice(0, 4));
 
-/** Returns the first and the last day of each period of the blackout, except periods that end before `day`. */
+/** Except periods that end before `day`. */
 export const periodsFrom = (blackout: BlackoutDays, day: string): readonly (readonly [first: string, last: string])[] => {
   const { end_date, recurring_yearly } = blackout;
   const first = Math.max(0, yearOf(day) - yearOf(end_date));
@@ -134,7 +130,7 @@ export const periodsFrom = (blackout: BlackoutDays, day: string): readonly (read
     .filter(([, last]) => last >= day);
 };
 
-/** Returns whether the blackout covers the point in time `instant` (RFC 3339). */
+/** `instant` is RFC 3339. */
 export const covers = (blackout: BlackoutDays, instant: string): boolean => {
   const day = localTimeOf(instant, blackout.timezone).slice(0, 10);
   if (day < blackout.start_date) return false;

@@ -13,7 +13,7 @@ export const SCHEDULE_TYPES = ['interval', 'daily'] as const;
 export const BACKOFFS = ['exponential', 'linear', 'fixed'] as const;
 export const JOB_STATUSES = ['active', 'paused', 'completed', 'failed', 'archived'] as const;
 
-/** The fields that say when a job is due. */
+/** When a job is due. */
 export type ScheduleFields = {
   readonly kind: (typeof JOB_KINDS)[number];
   readonly fire_at: string | null;
@@ -25,9 +25,8 @@ export type ScheduleFields = {
 };
 
 /**
- * The fields that say what a job does. In `headers`, `***` takes the place of secret values; `sealed_headers` contains
- * those values, encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the id of the agent whose id
- * or slug `target` named when it was set; null if the target is not an agent, and absent in events of earlier versions.
+ * `headers` has `***` for secret values; `sealed_headers` has these, encrypted as one JSON object. `body_bytes` is base64.
+ * `target_agent_id`: the agent that `target` named when it was set; null if it is no agent, absent in events of earlier versions.
  */
 export type TargetFields = {
   readonly name: string;
@@ -44,7 +43,7 @@ export type TargetFields = {
 
 export type JobFields = ScheduleFields & TargetFields;
 
-/** When the job is due next (RFC 3339 UTC); null if never. */
+/** RFC 3339 UTC; null: never due. */
 type Next = { readonly next_fire_at: string | null };
 
 export type CronJobEvent =
@@ -57,7 +56,7 @@ export type CronJobEvent =
   | { type: 'CronJobDeleted'; data: object };
 
 export type CronJob = JobFields & {
-  /** `archived` means that the job is deleted. A one-shot job that has ended keeps the status `active` or `paused`. */
+  /** `archived`: deleted. A one-shot job that has ended keeps the status `active` or `paused`. */
   readonly status: 'absent' | 'active' | 'paused' | 'archived';
   readonly id: string;
   readonly tenant_id: string;
@@ -138,15 +137,15 @@ export const evolve = (job: CronJob, event: Recorded<CronJobEvent>): CronJob => 
 
 const LOCAL_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/;
 
-/** Returns the id of the agent that the job calls, if its target is an agent. */
+/** Only valid if the target is an agent. */
 export const targetAgentOf = ({ target_agent_id, agent_id }: CronJob): string => target_agent_id ?? agent_id;
 
-/** Returns whether this is a time of day, HH:MM or HH:MM:SS. */
+/** HH:MM or HH:MM:SS. */
 export const isLocalTime = (text: string): boolean => LOCAL_TIME.test(text);
 
 const withSeconds = (time: string): string => (time.length === 5 ? `${time}:00` : time);
 
-/** Returns the name of a field that is set although a one-shot job must not have it; undefined if there is none. */
+/** A field that is set although a one-shot job must not have it. */
 const excessOfOneShot = (fields: ScheduleFields): string | undefined =>
   (['cron_expr', 'interval_minutes', 'start_time'] as const).find((name) => fields[name] !== null) ??
   (fields.schedule_type === 'interval' ? undefined : 'schedule_type');
@@ -180,7 +179,7 @@ const assertRecurring = (fields: ScheduleFields, parseCron: ParseCron): void => 
   if (parseCron(cron_expr) === null) throw invalid('/cron_expr', 'must be a cron expression of five fields that matches at some time');
 };
 
-/** Returns the time at which the first interval of a job starts. */
+/** When the first interval starts. */
 const anchorOf = ({ start_time, timezone }: ScheduleFields, scheduledAt: string): string => {
   if (start_time === null) return scheduledAt;
   if (!isLocalTime(start_time)) return new Date(start_time).toISOString();
@@ -189,9 +188,8 @@ const anchorOf = ({ start_time, timezone }: ScheduleFields, scheduledAt: string)
 };
 
 /**
- * Converts the schedule fields of a job to a recurrence. `scheduledAt` is the time at which the schedule was set.
- * @throws Refusal invalid if a field is missing, is not allowed for this kind of schedule, or is a malformed cron
- * expression
+ * `scheduledAt`: when the schedule was set.
+ * @throws Refusal invalid if a field is missing, not allowed for this kind of schedule, or a malformed cron expression
  */
 export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseCron: ParseCron): Recurrence => {
   const { kind, fire_at, schedule_type, cron_expr, interval_minutes, start_time } = fields;
@@ -206,19 +204,16 @@ export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseC
   return { kind: 'interval', minutes: interval_minutes!, anchor: anchorOf(fields, scheduledAt) };
 };
 
-/** Returns whether the job exists, is not deleted, and belongs to the agent `of`. */
+/** Not deleted, and belongs to the agent `of`. */
 export const exists = ({ status, agent_id }: CronJob, of: string): boolean =>
   status !== 'absent' && status !== 'archived' && agent_id === of;
 
-/** Checks that the job exists, is not deleted, and belongs to this agent. @throws Refusal not_found if not */
+/** @throws Refusal not_found if it is deleted or does not belong to this agent */
 export const assertExists = (job: CronJob, agent_id: string): void => {
   if (!exists(job, agent_id)) throw new Refusal('not_found', 'There is no such cron job');
 };
 
-/**
- * Creates a job.
- * @throws Refusal invalid if the fields do not form a schedule, or if the time of a one-shot job is not in the future
- */
+/** @throws Refusal invalid if the fields form no schedule, or if the time of a one-shot job is not in the future */
 export const create =
   (fields: JobFields & { readonly agent_id: string }, at: string, parseCron: ParseCron) =>
   (job: CronJob): CronJobEvent[] => {
@@ -246,13 +241,9 @@ const resets = {
 
 const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'start_time', 'timezone'] as const;
 
-/** The id of the job's agent, the present time, and the parser of cron expressions. */
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
-/**
- * Changes a job. If the schedule of an active job changes, the next due time is computed from the new schedule.
- * @throws Refusal not_found if the job does not exist, invalid if the fields would not form a schedule
- */
+/** A new schedule of an active job gives a new due time. @throws Refusal not_found, invalid if the fields would form no schedule */
 export const update =
   (changes: JobChanges, { agent_id, at, parseCron }: JobContext) =>
   (job: CronJob): CronJobEvent[] => {
@@ -266,7 +257,7 @@ export const update =
 
 export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, or its time has passed');
 
-/** Pauses a job: until it is resumed, it is not due. @throws Refusal not_found if it does not exist */
+/** Not due until it is resumed. @throws Refusal not_found if it does not exist */
 export const pause =
   (agent_id: string) =>
   (job: CronJob): CronJobEvent[] => {
@@ -274,10 +265,7 @@ export const pause =
     return job.status === 'paused' ? [] : [{ type: 'CronJobPaused', data: {} }];
   };
 
-/**
- * Resumes a paused job. Its next due time is the first one after now; due times during the pause are left out.
- * @throws Refusal not_found if the job does not exist, conflict if the time of a one-shot job has passed
- */
+/** Due times during the pause are left out. @throws Refusal not_found, conflict if the time of a one-shot job has passed */
 export const resume =
   ({ agent_id, at, parseCron }: JobContext) =>
   (job: CronJob): CronJobEvent[] => {
@@ -288,7 +276,7 @@ export const resume =
     return [{ type: 'CronJobResumed', data: { next_fire_at } }];
   };
 
-/** Deletes a job. @throws Refusal not_found if it does not exist */
+/** @throws Refusal not_found if it does not exist */
 export const remove =
   (agent_id: string) =>
   (job: CronJob): CronJobEvent[] => {

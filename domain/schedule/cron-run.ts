@@ -3,10 +3,7 @@ import type { Recorded } from '../event.ts';
 import { type CronJob, type TARGET_KINDS, targetAgentOf } from './cron-job.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
-/**
- * An occurrence of a cron job. Each occurrence has one stream, whose first event is the decision about the occurrence
- * (whether it fires). So exactly one decision is made for each occurrence.
- */
+/** An occurrence of a cron job. One stream each, whose first event is the decision whether it fires: so there is exactly one decision. */
 export const category = 'cronrun';
 
 export const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
@@ -14,8 +11,8 @@ export const SUPPRESSION_REASONS = ['blackout', 'overlap', 'budget', 'agent_inac
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
 /**
- * What the event of a decision says about the job. If the schedule has not changed since the revision
- * `schedule_revision`, the job is next due at `next_fire_at`. `job_status` is present if the decision ends the job.
+ * Without a change of the schedule since `schedule_revision`, the job is next due at `next_fire_at`. `job_status`: only if the decision
+ * ends the job.
  */
 export type DecisionFields = {
   readonly job_id: string;
@@ -28,12 +25,10 @@ export type DecisionFields = {
 
 export type Attempt = { readonly at: string; readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
-/** What a run calls: the kind of its target and, if the target is an agent, the id of the agent. */
+/** `target_agent_id`: only if the target is an agent. */
 type Target = { readonly target_kind: (typeof TARGET_KINDS)[number]; readonly target_agent_id?: string };
 
-/**
- * What the event of an attempt's result contains. `job_status` is the status that the result gives to a one-shot job.
- */
+/** `job_status`: the one that the result gives to a one-shot job. */
 type AttemptFields = Omit<Attempt, 'at'> & Pick<DecisionFields, 'job_id' | 'job_status'>;
 
 type MessageFields = { readonly delivery_id: string; readonly message_id: string };
@@ -44,12 +39,9 @@ export type CronRunEvent =
   | { type: 'CronMissed'; data: DecisionFields }
   | { type: 'CronOccurrenceSkipped'; data: DecisionFields }
   | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & Target }
-  /**
-   * An attempt has sent a message to an agent. The event names the message and its delivery. If the message is not
-   * answered before `expires_at`, the attempt fails then.
-   */
+  /** The attempt fails if the message is not answered before `expires_at`. */
   | { type: 'CronMessageSent'; data: MessageFields & { readonly job_id: string; readonly expires_at: string } }
-  /** An attempt has failed. The next attempt is made at `next_attempt_at`. */
+  /** The next attempt is made at `next_attempt_at`. */
   | { type: 'CronAttemptFailed'; data: AttemptFields & { readonly next_attempt_at: string } }
   | { type: 'CronSucceeded'; data: AttemptFields }
   /** The last attempt has failed, and therefore the run. */
@@ -59,24 +51,18 @@ export type CronRun = {
   readonly decision: (typeof DECISIONS)[number] | 'undecided';
   readonly job_id: string;
   readonly agent_id: string;
-  /** The agent that the job calls; null if the target is not an agent. */
+  /** Null if the target is not an agent. */
   readonly target_agent_id: string | null;
   readonly due_at: string;
   readonly attempts: readonly Attempt[];
-  /** Whether the run has started and has not ended yet. */
+  /** Started, and not ended yet. */
   readonly is_open: boolean;
-  /**
-   * The time of the next attempt. While a message to the agent waits for its answer, this is the time at which the
-   * present attempt fails. Null if no attempt follows.
-   */
+  /** While a message to the agent waits for its answer: when the present attempt fails. Null if no attempt follows. */
   readonly next_attempt_at: string | null;
-  /**
-   * The delivery and the id of the last message to the agent. Null if no message was sent yet, or if the target is not
-   * an agent.
-   */
+  /** Of the last message to the agent. Null if none was sent yet, or if the target is not an agent. */
   readonly delivery_id: string | null;
   readonly message_id: string | null;
-  /** Whether the last message has been neither acknowledged nor given up. */
+  /** The last message is neither acknowledged nor given up. */
   readonly is_awaiting: boolean;
 };
 
@@ -131,16 +117,11 @@ export const evolve = (run: CronRun, { type, at, data }: Recorded<CronRunEvent>)
 
 const OCCURRENCE_ID_LENGTH = 32;
 
-/**
- * Returns the id of the occurrence of a job at `dueAt`. Requests to the target have this id as their Idempotency-Key.
- */
+/** Requests to the target have this id as their Idempotency-Key. */
 export const occurrenceId = (job_id: string, dueAt: string): string =>
   createHash('sha256').update(`${job_id}\0${dueAt}`).digest('hex').slice(0, OCCURRENCE_ID_LENGTH);
 
-/**
- * Returns the fields of a decision about the occurrence of `job` at `dueAt`. `next` is the due time of the job after
- * that; null if there is none.
- */
+/** `next`: the due time after `dueAt`; null if there is none. */
 export const decisionFields = (job: CronJob, dueAt: string, next: string | null): DecisionFields => ({
   job_id: job.id,
   agent_id: job.agent_id,
@@ -149,31 +130,22 @@ export const decisionFields = (job: CronJob, dueAt: string, next: string | null)
   next_fire_at: next,
 });
 
-/**
- * A due occurrence, and the due time of the job after it (`next`; null if there is none). `isMissed` is whether the
- * occurrence is too late to fire.
- */
+/** `next`: the due time after it; null if there is none. `isMissed`: too late to fire. */
 export type DueOccurrence = { readonly due_at: string; readonly next: string | null; readonly isMissed: boolean };
 
 const MAX_LATENESS_MS = 3_600_000;
-/**
- * The maximum number of occurrences for which decisions are made in one step. After a long downtime, further steps
- * handle the others.
- */
+/** Decisions in one step. After a long downtime, further steps handle the others. */
 export const MAX_DUE = 500;
 
-/**
- * Returns whether an occurrence is too late to fire at `now`. This is so if it is late by more than an hour, by more
- * than the time until the `next` one, or so that the next one is due, too.
- */
+/** Late by more than an hour or than the time until `next`, or so late that `next` is due, too. */
 export const isTooLate = (due_at: string, next: string | null, now: string): boolean => {
   const interval = next === null ? MAX_LATENESS_MS : Date.parse(next) - Date.parse(due_at);
   return (next !== null && next <= now) || Date.parse(now) - Date.parse(due_at) > Math.min(interval, MAX_LATENESS_MS);
 };
 
 /**
- * Returns the occurrences from `first` to `now`, oldest first, at most MAX_DUE. All of them except the newest are
- * missed; the newest is missed, too, if it is too late. So if the clock jumps forward, a job fires only once.
+ * From `first` to `now`, oldest first, at most MAX_DUE. All but the newest are missed, and it is, too, if it is too late: if the clock
+ * jumps forward, a job fires only once.
  */
 export const dueOccurrences = (recurrence: Recurrence, first: string, now: string): DueOccurrence[] => {
   const due: DueOccurrence[] = [];
@@ -193,10 +165,7 @@ const targetOf = (job: CronJob): Target =>
 /** Why an occurrence does not fire. */
 export type Suppression = { readonly reason: SuppressionReason; readonly blackout_id: string | null };
 
-/**
- * Decides whether a due occurrence fires. It does not if it is missed or suppressed; a one-shot job has then failed.
- * Does nothing if a decision about the occurrence is already recorded.
- */
+/** Does not fire if missed or suppressed; a one-shot job has then failed. Does nothing if a decision is already recorded. */
 export const decide =
   (job: CronJob, { due_at, next, isMissed }: DueOccurrence, suppression: Suppression | null) =>
   (run: CronRun): CronRunEvent[] => {
@@ -208,24 +177,18 @@ export const decide =
     return [{ type: 'CronFired', data: { ...fields, ...targetOf(job) } }];
   };
 
-/**
- * The outcome of an attempt. `status_code` is that of the response; null if the target is an agent or did not respond.
- * `error` is null if the attempt succeeded.
- */
+/** `status_code` is null if the target is an agent or did not respond. `error` is null if the attempt succeeded. */
 export type Outcome = { readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
 const RETRY_DELAY_MS = 30_000;
 
-/** Returns how long to wait after failed attempt number `attempts`, in milliseconds. */
+/** After failed attempt number `attempts`, in milliseconds. */
 const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number => {
   if (backoff === 'fixed') return RETRY_DELAY_MS;
   return RETRY_DELAY_MS * (backoff === 'linear' ? attempts : 2 ** attempts);
 };
 
-/**
- * Records the result of an attempt. `number` is the number of the attempt, from 1. If the job is deleted and the
- * attempt failed, no further one follows. Does nothing if this result is already recorded.
- */
+/** `number` counts from 1. If the job is deleted, no attempt follows a failed one. Does nothing if already recorded. */
 export const recordAttempt =
   (job: Pick<CronJob, 'id' | 'kind' | 'status' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
   (run: CronRun): CronRunEvent[] => {
@@ -238,10 +201,7 @@ export const recordAttempt =
     return [{ type: 'CronAttemptFailed', data: { ...fields, next_attempt_at } }];
   };
 
-/**
- * Records that a person skips an occurrence, which then does not fire. A one-shot job is thereby completed. Does
- * nothing if a decision about the occurrence is already recorded.
- */
+/** By a person. A one-shot job is thereby completed. Does nothing if a decision about the occurrence is already recorded. */
 export const skip =
   (job: CronJob, dueAt: string, next: string | null) =>
   (run: CronRun): CronRunEvent[] => {
@@ -257,7 +217,7 @@ export const requestRun =
     return run.decision === 'undecided' ? [{ type: 'CronRunRequested', data: { job_id, agent_id, due_at: at, ...targetOf(job) } }] : [];
   };
 
-/** Records that an attempt has sent this message to the agent. Does nothing if this is already recorded. */
+/** The attempt has sent this message to the agent. Does nothing if already recorded. */
 export const recordSent =
   (message: MessageFields, expires_at: string) =>
   (run: CronRun): CronRunEvent[] =>
@@ -267,5 +227,5 @@ export const recordSent =
 
 const OCCURRENCE_ID = /^(?:[0-9a-f]{32}|c[a-z0-9]{24})$/;
 
-/** Returns whether a text has the form of the id of an occurrence or of a requested run. */
+/** Of an occurrence or a requested run. */
 export const isOccurrenceId = (text: string): boolean => OCCURRENCE_ID.test(text);

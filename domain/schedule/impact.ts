@@ -4,16 +4,15 @@ import { type PlannedJob, predictedOccurrences } from './prediction.ts';
 import { blackoutOf, type PresentBlackout, startOf } from './preview.ts';
 import { nextOccurrence } from './recurrence.ts';
 
-/** The first and the last day (YYYY-MM-DD) of a period of a blackout. */
+/** YYYY-MM-DD. */
 export type Period = readonly [first: string, last: string];
 
-/** The runs of a job that a blackout would suppress on one day, and the first due times of them. */
+/** Runs that a blackout would suppress on one day, and their first due times. */
 export type DayImpact = { readonly date: string; readonly runs: number; readonly due_at: readonly string[] };
 
 /**
- * What a blackout would change for one job in one period. `already` is how many runs present blackouts suppress there
- * anyway. `skipped_months` (YYYY-MM) are the calendar months in which the job would not run at all. `next_due_at` is the
- * first due time after the period; null if there is none. If not `isExact`, the budget ended first: there can be more runs, or more skipped months.
+ * `already`: runs that present blackouts suppress anyway. `skipped_months` (YYYY-MM): without any run. `next_due_at`: after the period. If
+ * not `isExact`, the budget ended first: there can be more runs, or more skipped months.
  */
 export type JobImpact = {
   readonly runs: number;
@@ -24,19 +23,19 @@ export type JobImpact = {
   readonly isExact: boolean;
 };
 
-/** A job, and since when its schedule is as it is (RFC 3339). */
+/** `scheduled_at`: since when the schedule is as it is (RFC 3339). */
 export type ScheduledJob = PlannedJob & { readonly scheduled_at: string };
 
-/** The maximum number of due times that a day lists. */
+/** Due times per day. */
 const MAX_LISTED = 3;
 
 const LAST_DAY = '9999-12-31';
 
-/** Returns the first period of a blackout that has not ended at `now`; null if there is none. */
+/** The first period that has not ended at `now`. */
 export const nextPeriod = (days: BlackoutDays, now: string): Period | null =>
   periodsFrom(days, localTimeOf(now, days.timezone).slice(0, 10))[0] ?? null;
 
-/** Returns the start of the day after a date, or of the month after it, in a time zone; null after the year 9999. */
+/** The start of the day, or of the month, after a date in a time zone; null after the year 9999. */
 const startAfter = (date: string, unit: 'days' | 'months', zone: string): string | null => {
   if (date >= LAST_DAY) return null;
   const start = Temporal.PlainDate.from(unit === 'months' ? `${date.slice(0, 7)}-01` : date).add({ [unit]: 1 });
@@ -47,16 +46,15 @@ const later = (one: string, other: string): string => (one > other ? one : other
 
 const justBefore = (at: string): string => new Date(Date.parse(at) - 1).toISOString();
 
-/** What limits the calculation: how many due times it may still examine. It counts them down. */
+/** How many due times may still be examined; counted down. */
 export type ImpactBudget = { left: number };
 
 export type ImpactOptions = {
   readonly days: BlackoutDays;
   readonly period: Period;
   readonly now: string;
-  /** The present blackouts. */
   readonly blackouts: readonly PresentBlackout[];
-  /** The ids of occurrences whose decisions are recorded already. */
+  /** Ids of occurrences whose decisions are recorded. */
   readonly decided: ReadonlySet<string>;
   readonly budget: ImpactBudget;
 };
@@ -66,7 +64,7 @@ type Steps<T> = Generator<void, T>;
 /** 'unknown' if the budget ended before a run was found. */
 type IsDue = boolean | 'unknown';
 
-/** Whether the job is due between two times, outside of present blackouts. `to` is null for no end. */
+/** Outside of present blackouts. `to` is null for no end. */
 const runsBetween = function* (job: ScheduledJob, from: string, to: string | null, { blackouts, budget }: ImpactOptions): Steps<IsDue> {
   let due = nextOccurrence(job.recurrence, justBefore(later(from, job.scheduled_at)));
   for (; due !== null && (to === null || due < to); due = nextOccurrence(job.recurrence, due)) {
@@ -77,7 +75,7 @@ const runsBetween = function* (job: ScheduledJob, from: string, to: string | nul
   return false;
 };
 
-/** Whether the job would run in a calendar month on other days than those of the period, or has done so. */
+/** On other days than those of the period; past runs count. */
 const runsInMonth = function* (job: ScheduledJob, month: string, options: ImpactOptions): Steps<IsDue> {
   const { timezone: zone } = options.days;
   const [first, last] = options.period;
@@ -90,10 +88,7 @@ const runsInMonth = function* (job: ScheduledJob, month: string, options: Impact
   return after !== null && (yield* runsBetween(job, later(start, after), end, options));
 };
 
-/**
- * Calculates what a blackout would change for a job in the given period: the runs that would fire now, and would then be
- * suppressed. Yields after each due time, because there can be thousands.
- */
+/** Counts runs that would fire now, and would then be suppressed. Yields after each due time, because there can be thousands. */
 export const impactOn = function* (job: ScheduledJob, options: ImpactOptions): Steps<JobImpact> {
   const { days, period, decided, budget, now, blackouts } = options;
   const { timezone: zone } = days;

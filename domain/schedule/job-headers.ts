@@ -1,9 +1,6 @@
 import type { CronJob, CronJobEvent } from './cron-job.ts';
 
-/**
- * Replaces the stored headers, which are encrypted with an old data key (`sealed`), with the same headers encrypted
- * with another data key. Does nothing if the stored text is no longer `sealed`.
- */
+/** Encrypts the same headers with another data key. Does nothing if the stored text is no longer `sealed`. */
 export const resealHeaders =
   (sealed: string, sealed_headers: string) =>
   (job: CronJob): CronJobEvent[] =>

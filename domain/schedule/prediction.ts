@@ -3,10 +3,7 @@ import { isTooLate, occurrenceId } from './cron-run.ts';
 import { blackoutOf, type PresentBlackout } from './preview.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
-/**
- * An active job, and its first occurrence without a recorded decision. `isInactive` is whether the agent of the job, or
- * the agent that it calls, is inactive.
- */
+/** With the first occurrence without a recorded decision. `isInactive`: the job's agent, or the one that it calls, is inactive. */
 export type PlannedJob = {
   readonly id: string;
   readonly agent_id: string;
@@ -15,7 +12,7 @@ export type PlannedJob = {
   readonly isInactive: boolean;
 };
 
-/** An occurrence without a recorded decision, and the decision that would be made in the present state. */
+/** With the decision that would be made in the present state. */
 export type PredictedOccurrence<Job extends PlannedJob = PlannedJob> = {
   readonly id: string;
   readonly job: Job;
@@ -25,7 +22,7 @@ export type PredictedOccurrence<Job extends PlannedJob = PlannedJob> = {
   readonly blackout_id: string | null;
 };
 
-/** The period of a prediction: from `from` (inclusive) to `to` (exclusive). */
+/** `from` is inclusive, `to` exclusive. */
 export type PredictionOptions = {
   readonly from: string;
   readonly to: string;
@@ -33,10 +30,9 @@ export type PredictionOptions = {
   readonly blackouts: readonly PresentBlackout[];
 };
 
-/** What the order of predictions depends on: the due time and, if it is the same, the id. */
+/** Predictions are ordered by due time, then by id. */
 export type OccurrenceKey = { readonly due_at: string; readonly id: string };
 
-/** Returns whether the occurrence `one` comes before `other`. */
 export const precedes = (one: OccurrenceKey, other: OccurrenceKey): boolean =>
   one.due_at === other.due_at ? one.id < other.id : one.due_at < other.due_at;
 
@@ -44,7 +40,7 @@ const DAY_MS = 86_400_000;
 
 const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
-/** Returns whether a blackout can include a time between `from` and `to`, whatever its time zone is. */
+/** In any time zone. */
 const mayCover = (blackout: BlackoutFields, from: string, to: string): boolean => {
   const [[start] = []] = periodsFrom(blackout, shifted(from, -DAY_MS).slice(0, 10));
   return start !== undefined && start <= shifted(to, DAY_MS).slice(0, 10);
@@ -70,7 +66,7 @@ const decisionOf = (
   return { decision: 'fired', reason: null, blackout_id: null };
 };
 
-/** Yields the occurrences of all jobs for which no decision is recorded, earliest first. */
+/** Of all jobs, without a recorded decision, earliest first. */
 export function* predictedOccurrences<Job extends PlannedJob>(
   jobs: readonly Job[],
   options: PredictionOptions,

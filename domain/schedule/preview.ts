@@ -3,14 +3,14 @@ import { type DueTime, nextDueTime, nextOccurrence, type Recurrence } from './re
 
 export type PresentBlackout = BlackoutFields & { readonly id: string };
 
-/** A future occurrence, and whether it would fire with the present blackouts. */
+/** Whether it would fire with the present blackouts. */
 export type PreviewedOccurrence = DueTime & {
   readonly decision: 'fired' | 'suppressed';
   readonly reason: 'blackout' | null;
   readonly blackout_id: string | null;
 };
 
-/** Returns the first blackout that includes an occurrence of the agent's job; undefined if there is none. */
+/** The first blackout that includes an occurrence of the agent's job. */
 export const blackoutOf = <B extends BlackoutFields>(blackouts: readonly B[], agent_id: string, dueAt: string): B | undefined =>
   blackouts.find((blackout) => appliesTo(blackout, agent_id) && covers(blackout, dueAt));
 
@@ -21,7 +21,7 @@ export type PreviewOptions = {
   readonly limit: number;
 };
 
-/** Returns the next occurrences of a schedule after `after`, at most `limit` of them. */
+/** After `after`, at most `limit`. */
 export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, limit }: PreviewOptions): PreviewedOccurrence[] => {
   const occurrences: PreviewedOccurrence[] = [];
   let due = nextDueTime(recurrence, after);
@@ -34,26 +34,22 @@ export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, li
   return occurrences;
 };
 
-/** The due times that a preview of a blackout returns: those after `after`, at most `limit` of them. */
+/** After `after`, at most `limit`. */
 export type SuppressionOptions = { readonly after: string; readonly limit: number };
 
-/** The maximum number of due times that are compared with the blackout for one job. */
+/** Due times per job that are compared with the blackout. */
 const MAX_CHECKED = 10_000;
 const DAY_MS = 86_400_000;
 
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/**
- * Returns the start, in UTC, of the day that is `days` days after `date`. If this is after the year 9999, returns the
- * end of that year.
- */
+/** In UTC, of the day `days` days after `date`; at most the end of the year 9999. */
 export const startOf = (date: string, days: number): string =>
   new Date(Math.min(LAST_MS, Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS)).toISOString();
 
 /**
- * Returns the due times of a job that the blackout would suppress, at most `limit` of them. Only due times near the
- * days of the blackout are checked. In some time zones a day starts up to 14 hours before the same day in UTC, and in
- * others it ends up to 12 hours after it; so the check starts a day earlier and ends a day later.
+ * Checks only due times near the blackout's days, a day earlier and later: a day starts up to 14 hours before the same day in UTC, and
+ * ends up to 12 hours after it.
  */
 export const suppressedBy = (blackout: BlackoutFields, recurrence: Recurrence, { after, limit }: SuppressionOptions): string[] => {
   const suppressed: string[] = [];

@@ -1,22 +1,18 @@
 import { clockChangeAfter, instantOf, localTimeOf, offsetAt } from '../time-zone.ts';
 
 /**
- * A parsed cron expression. `next` returns the first local time after `after` that the expression matches; null if
- * there is none in the years that can be represented. Both times are YYYY-MM-DDTHH:MM:SS. `keepsRhythm` is whether the
- * schedule keeps its rhythm in elapsed time when clocks change.
+ * `next`: the first matching local time after `after`, both YYYY-MM-DDTHH:MM:SS; null if there is none in the years that can be
+ * represented. `keepsRhythm`: in elapsed time, when clocks change.
  */
 export type CronExpression = { readonly next: (after: string) => string | null; readonly keepsRhythm: boolean };
 
-/** Whether the hour of a cron expression is a wildcard, a step or a range, and not a time of day. */
+/** The hour is a wildcard, a step or a range, and not a time of day. */
 export const keepsRhythm = (expression: string): boolean => /[*/-]/.test(expression.trim().split(/\s+/)[1] ?? '');
 
-/** Parses a cron expression of five fields. Returns null if it is malformed. */
+/** Five fields; null if malformed. */
 export type ParseCron = (expression: string) => CronExpression | null;
 
-/**
- * When a job is due. With `interval`, elapsed time is counted from `anchor`. `daily` and `cron` are local times in
- * `zone`. All other times are RFC 3339 UTC.
- */
+/** `interval` counts elapsed time from `anchor`. `daily` and `cron` are local times in `zone`; all other times are RFC 3339 UTC. */
 export type Recurrence =
   | { readonly kind: 'once'; readonly at: string }
   | { readonly kind: 'interval'; readonly minutes: number; readonly anchor: string }
@@ -33,16 +29,14 @@ const nextOfInterval = (minutes: number, anchor: string, after: string): string 
 };
 
 /**
- * A time at which a job is due. `local_time` (YYYY-MM-DDTHH:MM:SS) is the time in the schedule; null if the schedule
- * has no local times. If clocks skip the local time, `due_at` is the moment at which they skip it or, if the schedule
- * keeps its rhythm, the moment at which they would show it if they had not been changed.
+ * `local_time` (YYYY-MM-DDTHH:MM:SS) is null without local times. If clocks skip it, `due_at` is the moment at which they do or, if the
+ * schedule keeps its rhythm, at which they would show it if they had not been changed.
  */
 export type DueTime = { readonly due_at: string; readonly local_time: string | null };
 
 /**
- * Returns the first due time after `after` in a series of local times, which `next` yields. A local time is left out if
- * its instant is not after `after`. This can happen because clocks show some local times twice, and because several
- * skipped local times have the same instant.
+ * `next` yields local times. Leaves out those whose instant is not after `after`: clocks show some local times twice, and several skipped
+ * ones have the same instant.
  */
 const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): DueTime | null => {
   let local = next(localTimeOf(after, zone));
@@ -54,18 +48,17 @@ const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => 
   return null;
 };
 
-/** No clock change of a zone has moved clocks by more than this since 2012, in milliseconds. */
+/** No zone has changed its clocks by more than this since 2012. */
 const MAX_CHANGE_MS = 3 * 60 * MINUTE_MS;
 
-/** Returns the first due time after `after` if clocks were always `offset` milliseconds ahead of UTC. */
+/** If clocks were always `offset` milliseconds ahead of UTC. */
 const nextAtOffset = (offset: number, after: string, next: (local: string) => string | null): DueTime | null => {
   const local_time = next(new Date(Date.parse(after) + offset).toISOString().slice(0, 19));
   return local_time === null ? null : { due_at: new Date(Date.parse(`${local_time}Z`) - offset).toISOString(), local_time };
 };
 
 /**
- * Returns the first due time after `after` in a series of local times that keeps its rhythm: a local time that clocks
- * show twice is due both times, and one that they skip is due as long after the ones before as usual.
+ * Keeps the rhythm: a local time that clocks show twice is due both times, and one that they skip as long after the ones before as usual.
  */
 const nextOfRhythm = (zone: string, after: string, next: (local: string) => string | null): DueTime | null => {
   const plain = nextOfLocalTimes(zone, after, next);
@@ -82,7 +75,7 @@ const nextOfRhythm = (zone: string, after: string, next: (local: string) => stri
   return behind === null || (nextChange !== null && behind.due_at >= nextChange) ? plain : behind;
 };
 
-/** Returns the next local time after `local` whose time of day is `time` (HH:MM:SS). */
+/** `time` is HH:MM:SS. */
 const nextDay = (time: string, local: string): string => {
   const date = local.slice(0, 10);
   if (local.slice(11) < time) return `${date}T${time}`;
@@ -90,9 +83,8 @@ const nextDay = (time: string, local: string): string => {
 };
 
 /**
- * Returns the next due time of a job after `after`; null if there is none. If clocks skip the local time, the job is
- * due at the moment at which they skip it. If clocks show the local time twice, the job is due only the first time.
- * Cron expressions that keep their rhythm follow `nextOfRhythm` instead.
+ * Due at the moment at which clocks skip the local time, or the first time if they show it twice. Cron expressions that keep their rhythm
+ * follow `nextOfRhythm`.
  */
 export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | null => {
   switch (recurrence.kind) {
@@ -107,5 +99,5 @@ export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | nu
   }
 };
 
-/** Returns the instant of the next due time of a job after `after`; null if there is none. */
+/** As an instant. */
 export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => nextDueTime(recurrence, after)?.due_at ?? null;

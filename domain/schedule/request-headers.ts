@@ -2,30 +2,24 @@ import { invalid } from '../refusal.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/**
- * The text that takes the place of a secret header value in responses. If a change contains it as a value, the present
- * value is kept.
- */
+/** Replaces a secret header value in responses. In a change, it keeps the present value. */
 export const MASK = '***';
 
 const MAX_HEADERS = 50;
 const MAX_TOTAL_CHARACTERS = 8_192;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/**
- * Matches the names of headers that a job must not have: headers that the HTTP client sets itself, that concern a
- * single connection, or that change where the request goes.
- */
+/** Headers that the HTTP client sets itself, that concern a single connection, or that change where the request goes. */
 const RESERVED =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|expect|idempotency-key|proxy-.*|http2-settings)$/i;
 const SECRET = /auth|cookie|token|secret|key|password|signature|credential|session/i;
 
 const pointerOf = (name: string): string => `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-/** Returns whether the value of a header with this name is a secret: it is stored encrypted and never shown. */
+/** Stored encrypted and never shown. */
 export const isSecret = (name: string): boolean => SECRET.test(name);
 
-/** Checks the headers of the requests to an external target. @throws Refusal invalid if one of them is not allowed */
+/** For an external target. @throws Refusal invalid if a header is not allowed */
 export const assertHeaders = (headers: Headers): void => {
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) throw invalid('/headers', `must have at most ${MAX_HEADERS} headers`);
@@ -41,10 +35,7 @@ export const assertHeaders = (headers: Headers): void => {
   if (total > MAX_TOTAL_CHARACTERS) throw invalid('/headers', `must have at most ${MAX_TOTAL_CHARACTERS} characters in all`);
 };
 
-/**
- * Splits headers into two parts: `shown` has all headers, with MASK instead of secret values, and `secrets` has the
- * secret values.
- */
+/** `shown` has MASK for each secret value; `secrets` has the values. */
 export const splitSecrets = (headers: Headers): { readonly shown: Headers; readonly secrets: Headers } => {
   const entries = Object.entries(headers);
   return {
@@ -53,10 +44,7 @@ export const splitSecrets = (headers: Headers): { readonly shown: Headers; reado
   };
 };
 
-/**
- * Replaces each MASK by the present secret value of that header.
- * @throws Refusal invalid if the header has no present value
- */
+/** Replaces each MASK. @throws Refusal invalid if the header has no present value */
 export const withPresentSecrets = (secrets: Headers, present: Headers): Headers =>
   Object.fromEntries(
     Object.entries(secrets).map(([name, value]) => {
