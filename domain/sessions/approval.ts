@@ -11,8 +11,8 @@ export type Decision = (typeof DECISIONS)[number];
 export const MAX_OPEN_APPROVALS = 20;
 
 /**
- * `sha256` is the SHA-256 of what people see (see `shownDigest`). `sealed_request` is the encrypted JSON of the action
- * and the detail. `message_id` is the id of the message with which the runner asks.
+ * `sha256`: of what people see (see `shownDigest`). `sealed_request`: encrypted JSON of action and detail. `message_id`: the message with
+ * which the runner asks.
  */
 export type RequestFields = { message_id: string; expires_at: string | null; sha256: string; sealed_request: string };
 
@@ -26,7 +26,7 @@ export type ApprovalEvent =
   /** The session ended before a decision. */
   | { type: 'ApprovalCancelled'; data: OfMessage };
 
-/** An approval without a decision. `revision` is the revision of the event that requested it. */
+/** `revision` of the event that requested it. */
 export type OpenApproval = Omit<RequestFields, 'sealed_request'> & { readonly revision: number };
 
 export type Approval = RequestFields & {
@@ -35,9 +35,8 @@ export type Approval = RequestFields & {
   readonly status: ApprovalStatus;
   readonly created_at: string;
   readonly sealed_comment: string | null;
-  /** The user who decided; null without a decision. */
   readonly decided_by_id: string | null;
-  /** The time of the decision, the expiry or the cancellation; null while the approval is open. */
+  /** Of the decision, the expiry or the cancellation. */
   readonly decided_at: string | null;
 };
 
@@ -80,9 +79,9 @@ export const closedApproval = (approval: Approval, event: Recorded<Exclude<Appro
   return { ...closed, sealed_comment: data.sealed_comment, decided_by_id: actor.kind === 'user' ? actor.id : null };
 };
 
-/** Returns the events that cancel open approvals, because their session ends. */
+/** Because their session ends. */
 export const cancelApprovals = (agent_id: string, open: readonly OpenApproval[]) =>
   open.map(({ message_id }) => ({ type: 'ApprovalCancelled', data: { agent_id, message_id } }) as const);
 
-/** Returns whether an approval has expired at the time `at`, so that a decision on it is refused. */
+/** A decision on it is then refused. */
 export const isOverdue = ({ expires_at }: Pick<OpenApproval, 'expires_at'>, at: string): boolean => expires_at !== null && at >= expires_at;

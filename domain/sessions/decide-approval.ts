@@ -5,17 +5,13 @@ import { appendMessage, assertOpen, type NewMessage, type Session, type SessionE
 const openApproval = ({ open_approvals }: Session, message_id: string): OpenApproval | undefined =>
   open_approvals.find((one) => one.message_id === message_id);
 
-/** The kind of a conflict, and of a problem document, of an approval that has expired. */
+/** For a conflict and a problem document. */
 export const APPROVAL_EXPIRED = 'approval_expired';
 
-/** Returns the refusal of a decision on an approval that expired at `expires_at`. */
 export const approvalExpired = (expires_at: string | null) =>
   conflict('/path/message_id', APPROVAL_EXPIRED, 'The approval has expired: the agent must ask again', { expires_at });
 
-/**
- * Appends a message with which the runner of the agent asks for an approval.
- * @throws Refusal not_found if the session does not exist, conflict if it has ended or has too many open approvals
- */
+/** @throws Refusal not_found, conflict if the session has ended or has too many open approvals */
 export const requestApproval =
   (message: NewMessage, usage: Usage | null, { request, at }: { readonly request: RequestFields; readonly at: string }) =>
   (session: Session): SessionEvent[] => {
@@ -30,11 +26,7 @@ export const requestApproval =
     return [...appended, { type: 'ApprovalRequested', data: { agent_id, ...request } }];
   };
 
-/**
- * Records the decision of a person on an open approval.
- * @throws Refusal not_found if the session does not exist, conflict if the session has ended, or if the approval has
- * expired or is not open
- */
+/** @throws Refusal not_found, conflict if the session has ended, or if the approval has expired or is not open */
 export const decideApproval =
   (message_id: string, { decision, sealed_comment }: { decision: Decision; sealed_comment: string | null }, at: string) =>
   (session: Session): SessionEvent[] => {

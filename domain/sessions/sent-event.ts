@@ -15,7 +15,7 @@ import {
 
 // What persons do in a session; each of these events is sent to the runner.
 
-/** `message` is the first message; null if there is none. */
+/** `message` is the first one. */
 export const assign = (data: StartedFields & Cause & Continued, message: NewMessage | null) => (): SessionEvent[] => {
   const { agent_id, title, continues_id } = data;
   const first = message && writtenMessage(initial, message);
@@ -26,8 +26,8 @@ export const assign = (data: StartedFields & Cause & Continued, message: NewMess
 };
 
 /**
- * `message` can name files that were added to the session before.
- * @throws Refusal not_found if the session does not exist, conflict if it has ended, invalid if a file is unknown
+ * `message` can name files that were added before. @throws Refusal not_found, conflict if the session has ended, invalid if a file is
+ * unknown
  */
 export const sendMessage =
   (message: NewMessage, at: string) =>
@@ -37,10 +37,7 @@ export const sendMessage =
     return [{ type: 'SessionMessageSent', data: { agent_id: session.agent_id, ...sentFields(session), ...written } }];
   };
 
-/**
- * Asks the runner to stop what it does. A repetition has no effect until something else has happened in the session.
- * @throws Refusal not_found if the session does not exist, conflict if it has ended
- */
+/** A repetition has no effect until something else has happened. @throws Refusal not_found, conflict if the session has ended */
 export const interrupt =
   (at: string) =>
   (session: Session): SessionEvent[] => {
@@ -48,10 +45,7 @@ export const interrupt =
     return session.is_interrupted ? [] : [{ type: 'SessionInterrupted', data: { agent_id: session.agent_id, ...sentFields(session) } }];
   };
 
-/**
- * Cancels the open approvals, too.
- * @throws Refusal not_found if the session does not exist, conflict if it has already ended
- */
+/** Cancels the open approvals, too. @throws Refusal not_found, conflict if the session has already ended */
 export const cancel =
   (fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {

@@ -7,48 +7,39 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
-/**
- * `waiting` means that the agent waits for an answer, `approval` that it waits for the decision of a person. All other
- * messages have no kind (null).
- */
+/** `waiting`: the agent waits for an answer; `approval`: for the decision of a person. All other messages have no kind (null). */
 export const MESSAGE_KINDS = ['waiting', 'approval'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
 
-/** What can cause a session. The costs of a session are counted for its cause. */
+/** The costs of a session are counted for its cause. */
 export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'benchmark', 'user', 'runner', 'unknown'] as const;
 export type Cause = { cause_kind: (typeof CAUSE_KINDS)[number]; cause_id: string | null };
 
 export type StartedFields = {
   agent_id: string;
   title: string | null;
-  /** The delivery that is processed in the session; null if there is none. */
+  /** The delivery that is processed in the session. */
   delivery_id: string | null;
   cron_occurrence_id: string | null;
-  /**
-   * The user for whom the session runs. Null if this is the user who started the session, or if it runs for no user.
-   */
+  /** The user for whom the session runs; null if it is the user who started it, or nobody. */
   user_id: string | null;
   expires_at: string;
   /** At the start of the session. */
   agent_revision: number;
-  /** The model chain of the agent at the start of the session. */
+  /** At the start of the session. */
   model_ids: readonly string[];
-  /**
-   * The primary model at the start of the session, after failover has replaced unusable models; null if there was none.
-   */
+  /** The primary one at the start of the session, after failover; null if there was none. */
   model_id: string | null;
-  /**
-   * The position of the newest event of the agent and its models at the start of the session, as a consistency token.
-   */
+  /** Of the newest event of the agent and its models at the start of the session, as a consistency token. */
   position: string;
 };
 
 export type MessageFields = { message_id: string; role: MessageRole; kind: MessageKind; model_id: string | null };
 
-/** The ended session that this one continues; null if there is none. */
+/** The ended session that this one continues. */
 export type Continued = { continues_id: string | null };
 
-/** The use of a language model for one message. The cost is in micro-dollars. */
+/** For one message. The cost is in micro-dollars. */
 export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
 
 export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
@@ -57,16 +48,16 @@ export type AttachmentFields = { attachment_id: string; filename: string; conten
 
 export type { SentFields };
 
-/** A message that a person sends to the runner. The files were added to the session before. */
+/** From a person to the runner. The files were added to the session before. */
 export type SentMessage = MessageFields & { sealed_content: string; files: readonly AttachmentFields[] };
 
-/** Every event contains the id of the agent, so that the audit log finds all events of an agent's sessions. */
+/** So that the audit log finds all events of an agent's sessions. */
 type OfAgent = { agent_id: string };
 
 export type SessionEvent =
   /** Events that were stored before these fields existed lack the cause or `continues_id`. */
   | { type: 'SessionStarted'; data: StartedFields & Partial<Cause & Continued> }
-  /** A person starts the session; the runner gets this event. `message` is the first message; null if there is none. */
+  /** A person starts the session; the runner gets this event. `message` is the first one. */
   | { type: 'SessionAssigned'; data: OfAgent & SentFields & Continued & { message: SentMessage | null } }
   /** `files` is absent if the message names none. */
   | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string; files?: readonly AttachmentFields[] } }
@@ -77,11 +68,11 @@ export type SessionEvent =
   | { type: 'SessionAttachmentAdded'; data: OfAgent & AttachmentFields }
   | { type: 'SessionCompleted'; data: OfAgent & EndFields }
   | { type: 'SessionFailed'; data: OfAgent & EndFields }
-  /** The event is sent to the runner only if a person has cancelled the session. */
+  /** Sent to the runner only if a person has cancelled the session. */
   | { type: 'SessionCancelled'; data: OfAgent & EndFields & Partial<SentFields> }
   | { type: 'SessionExpired'; data: OfAgent }
   | ApprovalEvent;
 
-/** The status of a session by the type of the event that ends it. */
+/** By the type of the event that ends the session. */
 export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;
 export type EndEvent = keyof typeof STATUS_OF_END;

@@ -22,14 +22,14 @@ export * from './session-event.ts';
 
 export const category = 'session';
 
-/** Messages can name this many files of their session: those that were added last. */
+/** The files that were added last. */
 export const MAX_NAMED_FILES = 20;
 
-/** A message without its content, which is not part of the state: a session can have many long messages. */
+/** Without the content, which is not part of the state: a session can have many long messages. */
 export type Message = MessageFields &
   Omit<Usage, 'model_id'> & {
     created_at: string;
-    /** The user who wrote the message; null if the runner did. */
+    /** Null if the runner wrote the message. */
     created_by_id: string | null;
     attachment_ids: readonly string[];
   };
@@ -43,28 +43,25 @@ export type Session = StartedFields &
     status: 'absent' | SessionStatus;
     id: string;
     tenant_id: string;
-    /** The user who started the session; null if it was started by the runner of the agent. */
+    /** Null if the runner of the agent started the session. */
     created_by_id: string | null;
-    /**
-     * The usage that was recorded last determines `hour` (UTC, YYYY-MM-DDTHH). `cost_micros` is the cost of all usage
-     * of the session that was recorded in this hour.
-     */
+    /** `hour` (UTC, YYYY-MM-DDTHH) of the usage that was recorded last; `cost_micros` of all usage recorded in it. */
     hour_usage: { readonly hour: string; readonly cost_micros: number };
     message_count: number;
     last_message: Message | null;
-    /** The id of the last message of the role `assistant`; null if there is none. */
+    /** The last message of the role `assistant`. */
     last_answer_id: string | null;
     last_attachment: Attachment | null;
     open_approvals: readonly OpenApproval[];
-    /** The files that were added last, at most MAX_NAMED_FILES. Messages can name them. */
+    /** The last MAX_NAMED_FILES files. Messages can name them. */
     files: readonly AttachmentFields[];
-    /** The id of the last event for the runner; null if there is none. */
+    /** The last event for the runner. */
     last_sent: string | null;
-    /** The position of the last event with which a person has interrupted or cancelled the session; null if there is none. */
+    /** Of the last event with which a person has interrupted or cancelled the session. */
     stopped_position: string | null;
-    /** Whether the last event, apart from those about files and usage, is an interruption. */
+    /** The last event, apart from those about files and usage, is an interruption. */
     is_interrupted: boolean;
-    /** Whether no person has written or decided since the last interruption. The runner may not know of it yet. */
+    /** No person has written or decided since the last interruption. The runner may not know of it yet. */
     is_stopped: boolean;
     created_at: string;
     completed_at: string | null;
@@ -108,17 +105,16 @@ export const initial: Session = {
   completed_at: null,
 };
 
-/** A session can have thousands of events: with snapshots (see `Aggregate`), only the last ones must be read. */
+/** A session can have thousands of events. */
 export const snapshots = { version: 6, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
-/** Returns the status that a session has after a message of this kind. */
 export const statusAfter = (kind: MessageKind): SessionStatus => (kind === null ? 'running' : 'waiting');
 
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
-/** Returns the cost of the session's messages in the hour (UTC) of the time `at`, in micro-dollars. */
+/** In the hour (UTC) of the time `at`, in micro-dollars. */
 export const costInHour = ({ hour_usage }: Session, at: string): number =>
   hour_usage.hour === at.slice(0, HOUR_LENGTH) ? hour_usage.cost_micros : 0;
 
@@ -131,7 +127,7 @@ const withUsage = (session: Session, { prompt_tokens, completion_tokens, cost_mi
   last_message: session.last_message && { ...session.last_message, prompt_tokens, completion_tokens, cost_micros },
 });
 
-/** Returns null if the runner of the agent or the platform caused the event. */
+/** Null if the runner of the agent or the platform caused the event. */
 const userIn = ({ actor }: Pick<Recorded, 'actor'>): string | null => (actor.kind === 'user' ? actor.id : null);
 
 type Written = MessageFields & { readonly files?: readonly AttachmentFields[] };
@@ -152,13 +148,13 @@ const withAttachment = (session: Session, { agent_id: _, ...file }: AttachmentFi
   files: [...session.files, file].slice(-MAX_NAMED_FILES),
 });
 
-/** Returns null if the event contains no message. */
+/** Null if the event contains no message. */
 export const messageIn = ({ type, data }: SessionEvent): (Written & { readonly sealed_content: string }) | null => {
   if (type === 'SessionAssigned') return data.message;
   return type === 'MessageAppended' || type === 'SessionMessageSent' ? data : null;
 };
 
-/** Returns whether an event is sent to the runner of the agent. Events that the runner itself causes are not. */
+/** To the runner of the agent. Events that the runner itself causes are not. */
 export const isSent = ({ type, data }: SessionEvent): boolean =>
   type === 'SessionAssigned' ||
   type === 'SessionMessageSent' ||
@@ -210,32 +206,26 @@ export const evolve = (session: Session, event: Recorded<SessionEvent>): Session
   return { ...evolved, last_sent: event.event_id, stopped_position, is_stopped };
 };
 
-/**
- * Returns the user whom responses show for a session: the user for whom it runs or, if there is none, the user who
- * started it. Null if there is neither.
- */
+/** For responses: the user for whom it runs or, without one, who started it. */
 export const userOf = ({ user_id, created_by_id }: Pick<Session, 'user_id' | 'created_by_id'>): string | null => user_id ?? created_by_id;
 
-/** Checks that the session exists. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const assertExists = ({ status }: Session): void => {
   if (status === 'absent') throw notFound();
 };
 
 export const isOpen = ({ status }: Session): boolean => status === 'running' || status === 'waiting';
 
-/** Returns whether the session has ended for good, which means that its state never changes again. */
+/** Ended for good: its state never changes again. */
 export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
 
-/** Returns the status with which the session has ended at the time `at` (RFC 3339 UTC); null if it has not ended. */
+/** Null if it has not ended at the time `at` (RFC 3339 UTC). */
 export const endedAs = (session: Session, at: string): SessionStatus | null => {
   if (isFinal(session)) return session.status as SessionStatus;
   return at >= session.expires_at ? 'expired' : null;
 };
 
-/**
- * Checks that the session is running or waiting at the time `at` (RFC 3339 UTC).
- * @throws Refusal not_found if it does not exist, conflict if it has ended or expired
- */
+/** @throws Refusal not_found, conflict if it has ended or expired at the time `at` (RFC 3339 UTC) */
 export const assertOpen = (session: Session, at: string): void => {
   assertExists(session);
   const status = endedAs(session, at);
@@ -244,13 +234,13 @@ export const assertOpen = (session: Session, at: string): void => {
   throw conflict('/path/session_id', 'session_ended', detail, { session_status: status });
 };
 
-/** The runner itself starts the session. */
+/** By the runner itself. */
 export const start = (data: StartedFields & Partial<Cause & Continued>) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
 
-/** A message to append. `attachment_ids` are files that were added to the session before. */
+/** `attachment_ids`: files that were added to the session before. */
 export type NewMessage = MessageFields & { readonly sealed_content: string; readonly attachment_ids: readonly string[] };
 
-/** Replaces the ids of a message's files by their fields. @throws Refusal invalid if a file is unknown */
+/** Replaces the ids of files by their fields. @throws Refusal invalid if a file is unknown */
 export const writtenMessage = ({ files: known }: Session, { attachment_ids, ...message }: NewMessage): SentMessage => {
   const files = attachment_ids.map((id, index) => {
     const found = known.find(({ attachment_id }) => attachment_id === id);
@@ -260,10 +250,7 @@ export const writtenMessage = ({ files: known }: Session, { attachment_ids, ...m
   return { ...message, files };
 };
 
-/**
- * Appends a message and, if `usage` is given, the use of a language model for it.
- * @throws Refusal not_found if the session does not exist, conflict if it has ended, invalid if a file is unknown
- */
+/** `usage`: of a model for this message. @throws Refusal not_found, conflict if the session has ended, invalid if a file is unknown */
 export const appendMessage =
   (message: NewMessage, usage: Usage | null, at: string) =>
   (session: Session): SessionEvent[] => {
@@ -276,10 +263,7 @@ export const appendMessage =
     return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage, cause_kind, cause_id } }] : [appended];
   };
 
-/**
- * Ends the session, and cancels its open approvals.
- * @throws Refusal not_found if the session does not exist, conflict if it has already ended
- */
+/** Cancels open approvals. @throws Refusal not_found, conflict if the session has already ended */
 export const end =
   (type: EndEvent, fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {
@@ -290,7 +274,7 @@ export const end =
 
 export const sentFields = ({ title, last_sent }: Session): SentFields => ({ title, previous: last_sent });
 
-/** Adds a file to the session. @throws Refusal not_found if the session does not exist, conflict if it has ended */
+/** @throws Refusal not_found if the session does not exist, conflict if it has ended */
 export const addAttachment =
   (attachment: AttachmentFields, at: string) =>
   (session: Session): SessionEvent[] => {
