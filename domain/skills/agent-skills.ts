@@ -3,21 +3,18 @@ import type { SkillPermissionEntry } from '../agents/skill-grants.ts';
 import { jsonEqual } from '../aggregate.ts';
 import { invalid, Refusal } from '../refusal.ts';
 
-/** The maximum number of skills of an agent, and of entries in its permissions on skills. */
+/** Of an agent; also of entries in its permissions on skills. */
 export const MAX_SKILLS = 500;
 
 const noSuchSkill = (): Refusal => new Refusal('not_found', 'The agent does not have this skill');
 
-/** Checks that the agent has the skill. @throws Refusal not_found */
+/** @throws Refusal not_found if the agent does not have the skill */
 export const assertGranted = (agent: Agent, skill_id: string): void => {
   assertExists(agent);
   if (!agent.skills[skill_id]) throw noSuchSkill();
 };
 
-/**
- * Gives a skill to the agent, or enables or disables a skill that the agent has.
- * @throws Refusal not_found if the agent does not exist, conflict if it already has MAX_SKILLS skills
- */
+/** Also enables or disables a skill that the agent has. @throws Refusal not_found, conflict at MAX_SKILLS */
 export const grantSkill =
   (skill_id: string, is_enabled: boolean) =>
   (agent: Agent): AgentEvent[] => {
@@ -29,7 +26,7 @@ export const grantSkill =
     return [{ type: 'AgentSkillGranted', data: { skill_id, is_enabled } }];
   };
 
-/** Takes a skill and its configuration from the agent. @throws Refusal not_found if the agent does not have it */
+/** Removes its configuration, too. @throws Refusal not_found if the agent does not have it */
 export const revokeSkill =
   (skill_id: string) =>
   (agent: Agent): AgentEvent[] => {
@@ -38,9 +35,8 @@ export const revokeSkill =
   };
 
 /**
- * Stores the encrypted configuration of a skill of the agent. `unchanged` is the revision of an earlier event whose
- * configuration the caller has found to be equal to the new one; null if there is none. If that earlier configuration
- * is still the present one, nothing is recorded.
+ * `unchanged`: the revision of an earlier event with an equal configuration, if known; if that is still the present one, nothing is
+ * recorded.
  * @throws Refusal not_found if the agent does not have the skill
  */
 export const replaceConfig =
@@ -51,16 +47,13 @@ export const replaceConfig =
     return [{ type: 'AgentSkillConfigReplaced', data: { skill_id, sealed_config } }];
   };
 
-/**
- * Replaces the encrypted configuration with the same one encrypted with another data key. Does nothing unless the
- * present configuration is the one of `revision`.
- */
+/** Encrypts the same configuration with another data key. Does nothing unless the present one is that of `revision`. */
 export const resealConfig =
   (skill_id: string, sealed_config: string, revision: number) =>
   ({ skills }: Agent): AgentEvent[] =>
     skills[skill_id]?.config?.revision === revision ? [{ type: 'AgentSkillConfigResealed', data: { skill_id, sealed_config } }] : [];
 
-/** Removes the configuration of a skill of the agent. @throws Refusal not_found if the agent does not have the skill */
+/** @throws Refusal not_found if the agent does not have the skill */
 export const clearConfig =
   (skill_id: string) =>
   (agent: Agent): AgentEvent[] => {
@@ -70,10 +63,7 @@ export const clearConfig =
 
 type Wanted = Omit<SkillPermissionEntry, 'since'>;
 
-/**
- * Replaces all permissions of the agent on skills. An entry that was there before keeps its date.
- * @throws Refusal not_found if the agent does not exist, invalid if the same skill and action occur twice
- */
+/** An entry that was there before keeps its date. @throws Refusal not_found, invalid if a skill and action occur twice */
 export const replacePermissions =
   (permissions: readonly Wanted[]) =>
   (agent: Agent): AgentEvent[] => {
@@ -90,9 +80,6 @@ export const replacePermissions =
     return [{ type: 'AgentSkillPermissionsReplaced', data: { permissions: wanted.map((one) => ({ ...one, since: sinceOf(one) })) } }];
   };
 
-/**
- * Returns whether the agent may use a skill: the agent has the skill, the skill is enabled, and no permission forbids
- * it.
- */
+/** The agent has the skill, it is enabled, and no permission forbids it. */
 export const mayUse = ({ skills, skill_permissions }: Agent, skill_id: string): boolean =>
   skills[skill_id]?.is_enabled === true && !skill_permissions.some((one) => one.skill_id === skill_id && !one.allowed);

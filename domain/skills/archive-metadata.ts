@@ -1,6 +1,6 @@
 /**
- * The names of files and folders that programs add to what people pack: the Finder, the Explorer, storage devices,
- * office programs, and version control. Names with a dot at their start are not listed.
+ * Added to what people pack by the Finder, the Explorer, storage devices, office programs, and version control. Without names that start
+ * with a dot.
  */
 const NAMES: ReadonlySet<string> = new Set([
   ...['__macosx', 'icon\r', 'network trash folder', 'temporary items'],
@@ -9,10 +9,10 @@ const NAMES: ReadonlySet<string> = new Set([
   ...['cvs', '_darcs', 'pax_global_header'],
 ]);
 
-/** Matches the files with which office programs mark a document that is open. */
+/** With these files, office programs mark a document that is open. */
 const OPEN_DOCUMENT = /^~\$/;
 
 const isMetadataName = (name: string): boolean => name.startsWith('.') || NAMES.has(name.toLowerCase()) || OPEN_DOCUMENT.test(name);
 
-/** Returns whether a path in an archive belongs to what programs add, and not to what people packed. */
+/** Added by a program, and not packed by people. */
 export const isMetadata = (path: string): boolean => path.split('/').some(isMetadataName);

@@ -3,40 +3,34 @@ import { invalid, Refusal } from '../refusal.ts';
 
 export const MAX_ARCHIVE_BYTES = 10 * 1024 * 1024;
 export const MAX_ARCHIVE_ENTRIES = 2_000;
-/** The maximum size of all files of an archive together, in bytes. */
+/** All files of an archive together. */
 export const MAX_UNPACKED_BYTES = 50_000_000;
-/** The maximum ratio of unpacked to compressed size, for the whole archive and for each file. */
+/** Unpacked to compressed size, for the whole archive and for each file. */
 export const MAX_COMPRESSION_RATIO = 100;
-/**
- * The ratio is not limited for files with fewer unpacked bytes than this: small harmless files, such as empty tables,
- * can have a high ratio.
- */
+/** The ratio of smaller files is not limited: harmless ones, such as empty tables, can have a high ratio. */
 const MIN_BOMB_BYTES = 100_000;
-/** The maximum number of folder and file names in a path. */
+/** Folder and file names in a path. */
 export const MAX_PATH_DEPTH = 20;
 const MAX_PATH_LENGTH = 1_024;
 
 export type ArchiveEntry = {
   readonly path: string;
-  /** The type and the permissions of the file on Unix; 0 if the archive does not contain them. */
+  /** Type and permissions on Unix; 0 if the archive does not contain them. */
   readonly unixMode: number;
   readonly isEncrypted: boolean;
-  /**
-   * `start` is the index in the archive at which the entry (its header and compressed data) begins; it ends before the
-   * index `end`.
-   */
+  /** The entry (header and compressed data) goes from the index `start` to before `end`. */
   readonly start: number;
   readonly end: number;
 };
 
 const POINTER = '/upload';
 
-/** Returns the refusal of an archive. `code` names the rule that the archive breaks. */
+/** `code` names the rule that the archive breaks. */
 export const badArchive = (code: string, message: string): Refusal => invalid(POINTER, message, code);
 
 /**
- * Returns the error to throw after reading an archive has failed. If the error is a refusal of the archive, its pointer
- * is replaced by `pointer`, which names the request field with the archive. Any other error is returned unchanged.
+ * The error to throw when reading failed. A refusal of the archive gets `pointer`, the request field with the archive; any other error is
+ * unchanged.
  */
 export const archiveErrorAt = (pointer: string, error: unknown): unknown => {
   if (!(error instanceof Refusal) || error.extra.errors?.[0]?.pointer !== POINTER) return error;
@@ -51,12 +45,12 @@ const LINK = 0o120000;
 
 export const quoted = (path: string): string => JSON.stringify(path.length > 80 ? `${path.slice(0, 80).toWellFormed()}…` : path);
 
-/** Matches the name of the file in which Finder keeps the icon of a folder. It ends with a carriage return. */
+/** Finder keeps the icon of a folder in a file whose name ends with a carriage return. */
 const FINDER_ICON = /((?:^|\/)(?:\._)?Icon)\r$/;
-/** Matches the names of devices, such as NUL, which Windows reserves with every extension. */
+/** Device names, such as NUL, which Windows reserves with every extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[1-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
-/** Returns the reason why a file in an archive must not have this path; null if it may. */
+/** Why a file in an archive must not have this path. */
 const pathFault = (path: string): string | null => {
   if (path === '' || path.length > MAX_PATH_LENGTH) return `must have 1 to ${MAX_PATH_LENGTH} characters`;
   if (!DisplayLine.safeParse(path.replace(FINDER_ICON, '$1')).success)
@@ -72,10 +66,10 @@ const pathFault = (path: string): string | null => {
   return names.length > MAX_PATH_DEPTH ? `has more than ${MAX_PATH_DEPTH} names` : null;
 };
 
-/** Returns a key for a path. If two paths have the same key, they are the same file on some file systems. */
+/** Paths with the same key are the same file on some file systems. */
 const keyOf = (path: string): string => path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
-/** Returns the paths of the folders that contain a file, starting with the outermost one. */
+/** Starting with the outermost one. */
 const foldersOf = (path: string): string[] => {
   const names = path.split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
@@ -90,10 +84,9 @@ const clashOf = (known: string, claim: string): string => {
 };
 
 /**
- * Checks one more path of an archive: it must not differ from an earlier path only in case or in the Unicode form of
- * its characters, and no path may be both a file and a folder. `taken` maps the keys of all earlier paths to the paths;
- * the paths of folders end with a slash.
- * @throws Refusal invalid if the path breaks one of these rules
+ * Refuses a path that differs from an earlier one only in case or Unicode form, or that is both a file and a folder. `taken` maps keys to
+ * earlier paths; those of folders end with a slash.
+ * @throws Refusal invalid
  */
 const claimPath = (taken: Map<string, string>, path: string): void => {
   const isFolder = path.endsWith('/');
@@ -107,10 +100,7 @@ const claimPath = (taken: Map<string, string>, path: string): void => {
   }
 };
 
-/**
- * Checks all entries of an archive before any of its files is unpacked.
- * @throws Refusal invalid if the archive breaks a rule
- */
+/** Before any of the files is unpacked. @throws Refusal invalid if the archive breaks a rule */
 export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
   if (entries.length > MAX_ARCHIVE_ENTRIES)
     throw badArchive('too_many_entries', `The archive has more than ${MAX_ARCHIVE_ENTRIES} entries: leave out what is not needed`);
@@ -132,17 +122,11 @@ export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
     if (index > 0 && start < inOrder[index - 1]!.end) throw badArchive('overlap', `${quoted(path)} has data in common with another entry`);
 };
 
-/**
- * Creates a counter of the bytes that are unpacked from an archive of this size. The caller counts each unpacked chunk;
- * counting throws as soon as a limit is exceeded.
- */
+/** The caller counts each unpacked chunk; counting throws as soon as a limit is exceeded. */
 export const createUnpackedCounter = (archiveBytes: number) => {
   let total = 0;
   return {
-    /**
-     * Counts unpacked bytes of an entry. `entry.unpacked` is the number of all its bytes so far.
-     * @throws Refusal invalid if a limit is exceeded
-     */
+    /** `entry.unpacked`: all its bytes so far. @throws Refusal invalid if a limit is exceeded */
     count: (entry: { readonly path: string; unpacked: number; readonly compressed: number }, bytes: number): void => {
       total += bytes;
       entry.unpacked += bytes;

@@ -1,15 +1,12 @@
 import { badManifest, type Place } from './manifest.ts';
 
-/**
- * Parses a YAML text, which may come from an untrusted source. Every scalar is a string, as it is written. If the text
- * is not valid, returns the code of the problem.
- */
+/** The text may be untrusted. Every scalar is a string, as written. `fault` is the code of the problem. */
 export type ParseYaml = (text: string) => { readonly value: unknown } | { readonly fault: string };
 
-/** A field of the front matter: its text, and where its value starts. */
+/** With the place where its value starts. */
 export type Field = Place & { readonly text: string };
 
-/** The lines of one field. `value` is what follows the colon in its first line. */
+/** The lines of one field. `value` follows the colon in the first line. */
 type Block = Place & { readonly name: string; readonly value: string; readonly more: string[] };
 
 const FIELDS = ['name', 'description'] as const;
@@ -17,12 +14,12 @@ type FieldName = (typeof FIELDS)[number];
 
 const QUOTED = 'put the whole text in double quotes, and write \\" for a quote in it';
 
-/** Matches a line that goes on with the field above: an item of a list, or the end of a list or object. */
+/** Goes on with the field above: an item of a list, or the end of a list or object. */
 const CONTINUATION = /^(?:-(?:\s|$)|[\]},])/;
 
 /**
- * Splits a line at the colon that ends the name of a field. A blank may be missing after a name that is read here. A
- * line with a blank in the name is text, unless the name is in quotes.
+ * At the colon that ends the name of a field; a blank may be missing after the names that are read here. A line with a blank in an
+ * unquoted name is text.
  */
 const splitLine = (line: string): readonly [name: string, value: string] | null => {
   const glued = /^(name|description):(?=\S)/.exec(line);
@@ -40,16 +37,16 @@ const strayLine = (line: string, place: Place) =>
     place,
   );
 
-/** Indents a line with spaces alone, because YAML allows neither tabs nor other blanks there. */
+/** YAML allows neither tabs nor other blanks there. */
 const withSpaces = (line: string): string => line.replace(/^\s+/, (blanks) => blanks.replaceAll('\t', '  ').replace(/[^ ]/g, ' '));
 
 const indentOf = (line: string): number => line.search(/[^ ]|$/);
 
-/** Returns whether a line ends a list or an object that the text of a name or a description has not started. */
+/** Ends a list or an object that the text of a name or a description has not started. */
 const isEndOfNothing = (line: string, block: Block | undefined): boolean =>
   /^[\]}]/.test(line) && /^(?:name|description)$/.test(block?.name ?? '') && !/^[[{]/.test(block?.value ?? '');
 
-/** Divides the front matter into its fields. `firstLine` is the number of its first line in the file. */
+/** `firstLine`: the line number in the file. */
 const blocksOf = (lines: readonly string[], firstLine: number): Block[] => {
   const blocks: Block[] = [];
   const indent = indentOf(lines.find((line) => /^\s*[^\s#]/.test(line)) ?? '');
@@ -66,7 +63,7 @@ const blocksOf = (lines: readonly string[], firstLine: number): Block[] => {
   return blocks;
 };
 
-/** Joins the lines of a text as YAML does: with a space, or with a line break for each empty line between them. */
+/** As YAML does: with a space, or with a line break for each empty line between. */
 const foldLines = (lines: readonly string[]): string =>
   lines
     .map((line) => line.trim())
@@ -74,12 +71,12 @@ const foldLines = (lines: readonly string[]): string =>
     .trim()
     .replace(/\n+/g, (breaks) => (breaks.length === 1 ? ' ' : breaks.slice(1)));
 
-/** Returns the text without the comment of YAML at its end. In a description, `#` belongs to the text. */
+/** In a description, `#` belongs to the text. */
 const withoutComment = (name: FieldName, text: string): string => (name === 'name' ? text.replace(/(?<=\S)\s+#(?:\s.*)?$/, '') : text);
 
 /**
- * Returns a text that starts with a quote, but is no valid quoted text of YAML. A quote at its end belongs to the first
- * one, unless another one in between does, as in `"a" and "b"`.
+ * Starts with a quote, but is no valid quoted text of YAML. A quote at its end belongs to the first, unless another in between does, as in
+ * `"a" and "b"`.
  * @throws Refusal invalid if the closing quote is missing, or if a backslash makes the text ambiguous
  */
 const looselyQuoted = (text: string, { name, ...place }: Block): string => {
@@ -96,7 +93,7 @@ const looselyQuoted = (text: string, { name, ...place }: Block): string => {
   return quote === '"' ? inner.replace(/\\(["\\])/g, '$1') : inner.replaceAll("''", "'");
 };
 
-/** Matches a quoted text with a comma behind it, as in an object of JSON whose braces are missing. */
+/** With a comma behind it, as in an object of JSON whose braces are missing. */
 const QUOTED_ITEM = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*,$/;
 
 const withoutComma = (block: Block): Block =>
@@ -104,7 +101,7 @@ const withoutComma = (block: Block): Block =>
 
 const BLOCK_SCALAR = /^[|>](?:[+-]?[1-9]?|[1-9][+-])(?:\s+#.*)?$/;
 
-/** Returns the text of a field. @throws Refusal invalid if it is not one text */
+/** @throws Refusal invalid if it is not one text */
 const textOf = (name: FieldName, block: Block, parseYaml: ParseYaml): string => {
   const { value, more } = block;
   const plain = foldLines([value, ...more]).replace(/^!!str\s+/, '');
@@ -136,7 +133,7 @@ const fieldOf = (name: FieldName, blocks: readonly Block[], parseYaml: ParseYaml
   throw badManifest(`has no text in the field ${name}: write it after the colon${text && `, in quotes if ${text} is meant`}`, block);
 };
 
-/** Returns the fields of front matter that is written as one object, `{name: …}`; null if it is not. */
+/** Front matter that is written as one object, `{name: …}`; null if it is not. */
 const fieldsOfObject = (text: string, place: Place, parseYaml: ParseYaml): Record<FieldName, Field> | null => {
   if (!text.trimStart().startsWith('{')) return null;
   const parsed = parseYaml(text);
@@ -148,8 +145,7 @@ const fieldsOfObject = (text: string, place: Place, parseYaml: ParseYaml): Recor
 };
 
 /**
- * Reads the name and the description in front matter as people mean them: whatever follows the colon is the text, also
- * where it is no valid YAML. Other fields are not read.
+ * Reads name and description as people mean them: what follows the colon is the text, also where it is no valid YAML.
  * @throws Refusal invalid, with line, column and remedy, if a field is missing or is not one text
  */
 export const readFrontMatter = (text: string, firstLine: number, parseYaml: ParseYaml): Record<FieldName, Field> => {

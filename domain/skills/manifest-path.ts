@@ -3,18 +3,18 @@ import { isMetadata } from './archive-metadata.ts';
 import { badArchive, quoted } from './archive-rules.ts';
 import { MANIFEST } from './manifest.ts';
 
-/** The maximum number of names that a refusal lists. */
+/** Names in a refusal. */
 const MAX_LISTED = 5;
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Returns whether a file may be the manifest of an archive, which depends on the other files, too. */
+/** Depends on the other files, too. */
 export const mayBeManifest = (path: string): boolean => nameOf(path) === MANIFEST;
 
 const listed = (names: readonly string[]): string =>
   names.slice(0, MAX_LISTED).map(quoted).join(', ') + (names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '');
 
-/** Returns what there is in an archive without a manifest at the right place, and what to do about it. */
+/** For an archive without a manifest at the right place: what there is, and what to do about it. */
 const findings = (paths: readonly string[]): string => {
   const manifests = paths.filter(mayBeManifest);
   const similar = paths.find((path) => /^skills?(?:\.md|\.markdown|\.txt|\.md\.txt)?$/i.test(nameOf(path)));
@@ -31,16 +31,15 @@ const findings = (paths: readonly string[]): string => {
 const noManifest = (paths: readonly string[]): Refusal =>
   badArchive('no_manifest', `The archive must have the file ${MANIFEST} at its root or in its only folder, but ${findings(paths)}`);
 
-/** Returns the outermost folder of the paths, with its slash, if they all lie in it; null if they do not. */
+/** The outermost folder that contains all paths, with its slash. */
 const onlyFolder = (paths: readonly string[]): string | null => {
   const folder = paths[0]?.replace(/\/.*/, '/');
   return folder?.endsWith('/') && paths.every((path) => path.startsWith(folder)) ? folder : null;
 };
 
 /**
- * Returns the path of the manifest in an archive with these files: SKILL.md outside of any folder or, if there is only
- * one folder, in that folder. Files that programs add to archives do not count.
- * @throws Refusal invalid if there is none
+ * SKILL.md outside of any folder or, if there is only one, in it. Ignores files that programs add. @throws Refusal invalid if there is
+ * none
  */
 export const manifestPath = (paths: readonly string[]): string => {
   const packed = paths.filter((path) => !isMetadata(path));

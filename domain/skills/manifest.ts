@@ -2,32 +2,26 @@ import { counted } from '../counted.ts';
 import type { Refusal } from '../refusal.ts';
 import { badArchive } from './archive-rules.ts';
 
-/**
- * The name of the file in a skill archive that describes the skill. The file contains YAML between two lines `---`, and
- * then the instructions.
- */
+/** Describes a skill in its archive: YAML between two lines `---`, then the instructions. */
 export const MANIFEST = 'SKILL.md';
 
-/** The maximum length of the YAML part, in characters. */
+/** The YAML part, in characters. */
 const MAX_FRONT_MATTER_LENGTH = 16_384;
 
-/** A place in a manifest. Both numbers start at 1. */
+/** Both numbers start at 1. */
 export type Place = { readonly line: number; readonly column: number };
 
-/** Returns the refusal of a manifest. `message` starts with a verb. */
+/** `message` starts with a verb. */
 export const badManifest = (message: string, place?: Place): Refusal =>
   badArchive('bad_manifest', `${MANIFEST}${place ? `, line ${place.line}, column ${place.column},` : ''} ${message}`);
 
-/** The two parts of a manifest: the YAML, which starts in line `firstLine`, and the instructions. */
+/** The YAML starts in line `firstLine`. */
 export type Manifest = { readonly frontMatter: string; readonly firstLine: number; readonly instructions: string };
 
 const MARK = /^---\s*$/;
 const END = /^(?:---|\.\.\.)\s*$/;
 
-/**
- * Splits a manifest into its parts.
- * @throws Refusal invalid if it does not start with YAML between two lines `---`, or if the YAML is too long
- */
+/** @throws Refusal invalid if it does not start with YAML between two lines `---`, or if the YAML is too long */
 export const splitManifest = (text: string): Manifest => {
   const lines = text.replace(/\r\n?/g, '\n').split('\n');
   const start = lines.findIndex((line) => line.trim() !== '');
@@ -54,10 +48,7 @@ export const splitManifest = (text: string): Manifest => {
   return { frontMatter, firstLine: start + 2, instructions };
 };
 
-/**
- * Derives a slug from a name; for example, `PDF forms` becomes `pdf-forms`. Returns null if the name contains no letter
- * a-z and no digit.
- */
+/** `PDF forms` becomes `pdf-forms`. Null if the name contains no letter a-z and no digit. */
 export const slugFrom = (name: string): string | null => {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const slug = plain

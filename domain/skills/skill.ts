@@ -8,9 +8,7 @@ export const category = 'skill';
 export const VISIBILITIES = ['private', 'public'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
-/**
- * Where a skill comes from: written by a person or an agent, uploaded as an archive, or installed from the marketplace.
- */
+/** Written by a person or an agent, uploaded as an archive, or installed from the marketplace. */
 export const SOURCES = ['authored', 'imported', 'installed'] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -20,20 +18,19 @@ export type SkillFields = {
   description: string;
   visibility: Visibility;
   instructions: string;
-  /** The JSON Schema for configurations of the skill; null if a configuration may be any object. */
+  /** JSON Schema for configurations; null: any object. */
   config_schema: Readonly<Record<string, unknown>> | null;
 };
 
-/** A partial update. Null clears `config_schema` and resets `visibility`; for any other field, null means no change. */
+/** Null clears `config_schema` and resets `visibility`; for any other field, null means no change. */
 export type SkillChanges = { [Name in keyof Omit<SkillFields, 'slug'>]?: SkillFields[Name] | null | undefined };
 
-/** The data of the event of a new skill. `digest` is the digest of its content (see `digestOf`). */
+/** `digest` as of `digestOf`. */
 type NewSkill = SkillFields & { digest: string; generation: number };
 
-/** The archive of an imported skill: the SHA-256 of its bytes, under which it is stored, and its size in bytes. */
+/** `package_digest`: SHA-256 of the archive's bytes, under which it is stored; `package_bytes`: its size. */
 export type SkillPackage = { readonly package_digest: string; readonly package_bytes: number };
 
-/** The marketplace listing from which a skill was installed, and the installed version. */
 export type SkillOrigin = { readonly listing_id: string; readonly listing_version: string };
 
 export type SkillEvent =
@@ -45,11 +42,11 @@ export type SkillEvent =
   | { type: 'SkillDeleted'; data: object };
 
 export type Skill = SkillFields & {
-  /** `deleted` means that the skill cannot be restored, and that another skill can use its slug. */
+  /** `deleted`: cannot be restored, and another skill can use the slug. */
   status: 'absent' | 'live' | 'deleted';
   id: string;
   tenant_id: string;
-  /** The number of the version: 1 for a new skill, and one more after each change of the content. */
+  /** 1 for a new skill, and one more after each change of the content. */
   version: number;
   /** The SHA-256 of the content, in hex. */
   digest: string;
@@ -87,7 +84,7 @@ export const initial: Skill = {
   updated_at: '',
 };
 
-/** The values that fields get when a change sets them to null. */
+/** What null in a change sets. */
 const defaults = { visibility: 'private', config_schema: null } as const;
 
 type CreatedEvent = Exclude<SkillEvent, { type: 'SkillUpdated' | 'SkillDeleted' }>;
@@ -116,25 +113,18 @@ type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'conf
   readonly package_digest?: string | null;
 };
 
-/**
- * Returns the digest of all parts of a skill that an agent gets: name, description, instructions, configuration schema
- * and archive.
- */
+/** Covers all that an agent gets: name, description, instructions, configuration schema and archive. */
 export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
   hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');
 
-/** The first event of a skill, without those fields that `claim` adds. */
+/** Without the fields that `claim` adds. */
 export type FirstEvent =
   | { type: 'SkillCreated'; data: SkillFields }
   | { type: 'SkillAuthored'; data: SkillFields & { author_agent_id: string } }
   | { type: 'SkillImported'; data: SkillFields & SkillPackage }
   | { type: 'SkillInstalled'; data: SkillFields & SkillPackage & SkillOrigin };
 
-/**
- * Creates a skill with the event `first`, in this generation of its slug. If the skill in this stream is deleted,
- * returns no events: the caller then tries the next generation.
- * @throws Refusal slug_taken if a skill has this slug
- */
+/** No events if the skill in this stream is deleted: the caller then tries the slug's next generation. @throws Refusal slug_taken */
 export const claim =
   (first: FirstEvent, generation: number) =>
   (skill: Skill): SkillEvent[] => {
@@ -143,15 +133,12 @@ export const claim =
     return [{ type: first.type, data: { ...first.data, digest: digestOf(first.data), generation } } as CreatedEvent];
   };
 
-/** Checks that the skill exists. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const assertExists = (skill: Skill): void => {
   if (skill.status !== 'live') throw new Refusal('not_found', 'There is no such skill');
 };
 
-/**
- * Changes a skill. A change of its content also changes its version and digest.
- * @throws Refusal not_found if it does not exist
- */
+/** A change of the content also changes version and digest. @throws Refusal not_found */
 export const update =
   (changes: SkillChanges) =>
   (skill: Skill): SkillEvent[] => {
@@ -163,18 +150,14 @@ export const update =
     return [{ type: 'SkillUpdated', data: { ...changed, ...next } }];
   };
 
-/**
- * Deletes the skill, so that no agent can use it any more, and another skill can use its slug.
- * @throws Refusal not_found if it does not exist
- */
+/** Agents cannot use it any more, and another skill can use its slug. @throws Refusal not_found */
 export const remove = (skill: Skill): SkillEvent[] => {
   assertExists(skill);
   return [{ type: 'SkillDeleted', data: {} }];
 };
 
 /**
- * Returns whether a caller may see a skill. Everybody in the tenant may see a public skill. An OWNER or ADMIN of the
- * tenant (`seesAll`) may see every skill. A caller who acts for an agent (`agent_id`) may also see the skills that this
+ * A public skill: everyone in the tenant. Every skill: an OWNER or ADMIN (`seesAll`). A caller who acts for `agent_id`: also what this
  * agent has written.
  */
 export const isVisible = (skill: Skill, { seesAll, agent_id }: { readonly seesAll: boolean; readonly agent_id?: string }): boolean =>
