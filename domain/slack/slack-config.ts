@@ -9,9 +9,8 @@ export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as con
 export const WHEN_CLOSED = ['block', 'hold'] as const;
 
 /**
- * The limits of an agent in Slack: deliveries per hour and per minute, and working hours. Working hours start and end
- * at local times such as `09:00` in the time zone `working_hours_tz`. Null means that a setting is not set.
- * `when_closed` applies to deliveries outside the working hours and beyond the limits.
+ * Per agent: deliveries per hour and per minute, and working hours from and to local times such as `09:00` in `working_hours_tz`. Null:
+ * not set. `when_closed` applies outside the working hours and beyond the limits.
  */
 export type SlackConfig = {
   readonly slack_rph_limit: number | null;
@@ -26,7 +25,7 @@ export type SlackConfig = {
 
 export type SlackConfigEvent = { type: 'AgentSlackConfigChanged'; data: Partial<SlackConfig> };
 
-/** A partial update. Null clears a setting; an absent field leaves it unchanged. */
+/** Null clears a setting; an absent field leaves it unchanged. */
 export type SlackConfigChanges = { [Name in keyof SlackConfig]?: SlackConfig[Name] | null | undefined };
 
 export const initial: SlackConfig = {
@@ -42,25 +41,19 @@ export const initial: SlackConfig = {
 
 export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>): SlackConfig => ({ ...config, ...data });
 
-/**
- * Returns the Slack settings that apply to the agent. The settings that a cloned agent has inherited apply until its
- * own settings are changed for the first time (until then, `config` is `initial`).
- */
+/** What a clone has inherited applies until its own settings are first changed (until then, `config` is `initial`). */
 export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
   inherited !== null && config === initial ? { ...initial, ...inherited } : config;
 
-/**
- * Returns the event of a change. If the inherited Slack settings have applied until now, the event contains them, too.
- */
+/** Contains the inherited settings, too, if they have applied until now. */
 const changedTo = (config: SlackConfig, current: SlackConfig, changed: Partial<SlackConfig>): SlackConfigEvent[] => {
   if (Object.keys(changed).length === 0) return [];
   return [{ type: 'AgentSlackConfigChanged', data: current === config ? changed : { ...current, ...changed } }];
 };
 
 /**
- * Changes the Slack settings of an agent. `inherited` are the Slack settings that the agent got when it was cloned;
- * null if it is not a clone.
- * @throws Refusal invalid if the working hours would not end after they start
+ * `inherited`: what the agent got when it was cloned; null if it is no clone. @throws Refusal invalid if working hours end before they
+ * start
  */
 export const change =
   (changes: SlackConfigChanges, inherited: SlackConfig | null = null) =>
@@ -73,10 +66,7 @@ export const change =
     return changedTo(config, current, changed);
   };
 
-/**
- * Sets the Slack settings of an agent back to `earlier`. `inherited` are the Slack settings that the agent got when it
- * was cloned; null if it is not a clone.
- */
+/** `inherited`: what the agent got when it was cloned; null if it is no clone. */
 export const restore =
   (earlier: SlackConfig, inherited: SlackConfig | null = null) =>
   (config: SlackConfig): SlackConfigEvent[] => {

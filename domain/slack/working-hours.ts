@@ -5,10 +5,7 @@ const DEFAULT_ZONE = 'UTC';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/**
- * Returns an object that formats times in a time zone. These objects are cached, because creating one takes much longer
- * than using it.
- */
+/** Cached, because creating a format takes much longer than using it. */
 const formatOf = (timeZone: string): Intl.DateTimeFormat => {
   const key = timeZone.toLowerCase();
   const known =
@@ -18,7 +15,7 @@ const formatOf = (timeZone: string): Intl.DateTimeFormat => {
   return known;
 };
 
-/** Returns the weekday (such as `Mon`) and the time of day (such as `09:00`) in a time zone. */
+/** A weekday such as `Mon`, and a time such as `09:00`. */
 const localTime = (at: number, timeZone: string): { readonly day: string; readonly time: string } => {
   const parts = new Map(
     formatOf(timeZone)
@@ -28,11 +25,7 @@ const localTime = (at: number, timeZone: string): { readonly day: string; readon
   return { day: parts.get('weekday')!, time: `${parts.get('hour')}:${parts.get('minute')}` };
 };
 
-/**
- * Returns whether an agent works at the time `at` (Unix milliseconds). The minute in which working hours start belongs
- * to them, and the minute in which they end does not. If no start is set, they start at midnight; if no end is set,
- * they end at midnight.
- */
+/** `at` in Unix milliseconds. The minute of the start is included, that of the end is not. Without a start or end, midnight. */
 export const isWorkingTime = (config: SlackConfig, at: number): boolean => {
   if (!config.working_hours_enabled) return true;
   const { day, time } = localTime(at, config.working_hours_tz ?? DEFAULT_ZONE);
@@ -47,7 +40,7 @@ const MAX_SEARCH_MS = 8 * 86_400_000;
 
 const startOfMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS;
 
-/** The result of the last search for each configuration. It is valid from `from` until `opensAt`. */
+/** The last result for each configuration, valid from `from` until `opensAt`. */
 const lastFound = new WeakMap<SlackConfig, { readonly from: number; readonly opensAt: number }>();
 
 const search = (config: SlackConfig, at: number): number | null => {
@@ -61,8 +54,8 @@ const search = (config: SlackConfig, at: number): number | null => {
 };
 
 /**
- * Returns the next start of the working hours after `at`, a time outside of them (both in Unix milliseconds). Returns
- * null if they do not start within eight days, or last less than 15 minutes.
+ * `at`, outside of working hours, and the result are Unix milliseconds. Null if they do not start within eight days, or last less than 15
+ * minutes.
  */
 export const nextWorkingTime = (config: SlackConfig, at: number): number | null => {
   const known = lastFound.get(config);
