@@ -6,26 +6,19 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 import type { Member } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
-/** Returns a member of the tenant. @throws Refusal not_found if the user is not a member */
+/** @throws Refusal not_found if the user is not a member */
 export const memberOf = (tenant: Tenant, user_id: string): Member => {
   const member = tenant.members[user_id];
   if (!member) throw new Refusal('not_found', 'There is no such member');
   return member;
 };
 
-/**
- * Checks that the caller is an OWNER if an OWNER is added, changed or removed. `roles` are the roles of the member
- * before and after the change.
- * @throws Refusal forbidden if not
- */
+/** `roles`: those before and after the change. @throws Refusal forbidden if one is OWNER and the caller is not */
 export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRole[]): void => {
   if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
-/**
- * Checks that the caller may rename or revoke an API key of this user. Only an OWNER may do so with a key of an OWNER.
- * @throws Refusal forbidden if not
- */
+/** Rename or revoke. @throws Refusal forbidden if the key is an OWNER's and the caller is not an OWNER */
 export const assertMayChangeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
   if (callerRole !== 'OWNER' && members[owner_id]?.role === 'OWNER')
     throw new Refusal('forbidden', 'Only an OWNER may rename or revoke the API key of an OWNER');
@@ -37,9 +30,8 @@ const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
 };
 
 /**
- * Adds a member.
- * @throws Refusal not_found if the tenant does not exist, conflict if the user is already a member, plan_limit if the
- * plan allows no more members, forbidden if the caller may not add an OWNER
+ * @throws Refusal not_found if the tenant does not exist, conflict if the user is already a member, plan_limit, forbidden if the caller
+ * may not add an OWNER
  */
 export const add =
   (user_id: string, role: TenantRole, callerRole: TenantRole, limits?: Limits) =>
@@ -51,11 +43,7 @@ export const add =
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
 
-/**
- * Changes a member's role.
- * @throws Refusal not_found if there is no such member, forbidden if the caller may not change OWNERs, conflict if the
- * tenant would lose its last OWNER
- */
+/** @throws Refusal not_found, forbidden if the caller may not change OWNERs, conflict if the tenant would lose its last OWNER */
 export const changeRole =
   (user_id: string, role: TenantRole, callerRole: TenantRole) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -67,10 +55,7 @@ export const changeRole =
     return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
   };
 
-/**
- * Checks that none of these agents has the user as its only OWNER, so that the user can be removed.
- * @throws Refusal conflict with the ids of the agents that have no other OWNER
- */
+/** @throws Refusal conflict with the ids of the agents that have no other OWNER */
 const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
   const isOnlyOwner = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
   const agent_ids = agents.filter(isOnlyOwner).map(({ id }) => id);
@@ -79,9 +64,8 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
 };
 
 /**
- * Removes a member. `agents` must include every agent that the user owns; further agents do no harm.
- * @throws Refusal not_found if there is no such member, forbidden if the caller may not remove an OWNER, conflict if
- * the tenant or an agent would lose its last OWNER
+ * `agents` must include every agent that the user owns; more do no harm.
+ * @throws Refusal not_found, forbidden if the caller may not remove an OWNER, conflict if the tenant or an agent would lose its last OWNER
  */
 export const remove =
   (user_id: string, callerRole: TenantRole, agents: readonly Agent[] = []) =>

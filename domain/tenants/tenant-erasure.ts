@@ -1,20 +1,19 @@
 import { comparePositions, parseToken, type Recorded, tokenOf } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
-/** The numbers of streams and events of a tenant in the log, without the streams of its destroyed keys. */
+/** Of a tenant in the log, without the streams of its destroyed keys. */
 export type EventCounts = { readonly streams: number; readonly events: number };
 
 /**
- * The result of an erasure. The counts include all events of the tenant that are still in the log; their encrypted
- * contents cannot be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC). `key_id` is
- * the id of the platform's key that signs the receipt; absent in events of earlier versions.
+ * All events of the tenant still in the log; their encrypted contents cannot be decrypted, because the data key was destroyed at
+ * `key_destroyed_at` (RFC 3339 UTC). `key_id`: the platform's key that signs the receipt; absent in events of earlier versions.
  */
 export type ErasureFacts = EventCounts & { readonly key_destroyed_at: string; readonly key_id?: string };
 
-/** The counts so far, up to the position `counted_to` (a consistency token). */
+/** So far, up to `counted_to` (a consistency token). */
 export type CountProgress = EventCounts & { readonly counted_to: string };
 
-/** What was removed outside of the log: the number of stored files, and of messages that were waiting for runners. */
+/** Outside of the log: stored files, and messages that were waiting for runners. */
 export type RemovedRemains = { readonly blobs: number; readonly messages: number };
 
 export type TenantErasureEvent =
@@ -24,24 +23,18 @@ export type TenantErasureEvent =
   | { type: 'TenantErased'; data: ErasureFacts }
   | { type: 'TenantErasureCompleted'; data: RemovedRemains };
 
-/**
- * The events that start the erasure of a tenant. TenantClosed, which closes the tenant, is among them only if the
- * tenant is not closed yet.
- */
+/** TenantClosed is included only if the tenant is not closed yet. */
 type StartEvent = Extract<TenantErasureEvent, { type: 'TenantErasureStarted' }> | { type: 'TenantClosed'; data: object };
 
-/** `position` is the position of the event TenantErased, as a consistency token. */
+/** `position` of the event TenantErased, as a consistency token. */
 export type ErasureRecord = ErasureFacts & { readonly position: string };
 
-/**
- * The time at which the data key was destroyed (RFC 3339 UTC), and the position of the event that records it, as a
- * consistency token.
- */
+/** `at` is RFC 3339 UTC; `position` of the event that records it is a consistency token. */
 export type KeyDestruction = { readonly at: string; readonly position: string };
 
 /**
- * How far the erasure of a tenant has come. `key` is null until the data key is destroyed, `counted` until some events
- * are counted, and `record` until all of them are. `is_completed` is whether rows, files and messages are removed, too.
+ * `key` is null until the data key is destroyed, `counted` until some events are counted, `record` until all are. `is_completed`: rows,
+ * files and messages are removed, too.
  */
 export type Erasure = {
   readonly key: KeyDestruction | null;
@@ -69,18 +62,12 @@ export const evolveErasure = (erasure: Erasure | null, { type, data, position }:
   }
 };
 
-/**
- * Checks that the platform still has the tenant. It may be closed for good.
- * @throws Refusal not_found if it does not exist or was erased
- */
+/** A tenant that is closed for good is still kept. @throws Refusal not_found if it does not exist or was erased */
 export const assertKept = ({ status, erasure }: Erasable): void => {
   if (status === 'absent' || erasure?.record) throw new Refusal('not_found', 'There is no such tenant');
 };
 
-/**
- * Starts the erasure of the tenant, and closes the tenant for good. Does nothing if an erasure has already started.
- * @throws Refusal not_found if the tenant does not exist
- */
+/** Closes the tenant for good. Does nothing if an erasure has already started. @throws Refusal not_found */
 export const startErasure =
   (reason: string) =>
   ({ status, erasure }: Erasable): StartEvent[] => {
@@ -90,20 +77,17 @@ export const startErasure =
     return status === 'closed' ? [started] : [started, { type: 'TenantClosed', data: {} }];
   };
 
-/** Records that the data key is destroyed. Does nothing if this is already recorded, or if no erasure has started. */
+/** Does nothing if this is already recorded, or if no erasure has started. */
 export const recordKeyDestroyed =
   (key_destroyed_at: string) =>
   ({ erasure }: Erasable): TenantErasureEvent[] =>
     erasure && !erasure.key && !erasure.record ? [{ type: 'TenantDataKeyDestroyed', data: { key_destroyed_at } }] : [];
 
-/** Returns whether the position `token` is after `other`. Null counts as a position before all others. */
+/** Null counts as a position before all others. */
 const isAfter = (token: string, other: string | null): boolean =>
   other === null || comparePositions(parseToken(token)!, parseToken(other)!) > 0;
 
-/**
- * Records how far the tenant's events are counted. Does nothing if a later position is already recorded, for example by
- * another process.
- */
+/** Does nothing if a later position is already recorded, for example by another process. */
 export const recordCounted =
   (progress: CountProgress) =>
   ({ erasure }: Erasable): TenantErasureEvent[] =>
@@ -111,10 +95,7 @@ export const recordCounted =
       ? [{ type: 'TenantEventsCounted', data: progress }]
       : [];
 
-/**
- * Records the counts of the erasure and the key that signs its receipt. Does nothing if these are already recorded, or
- * if the data key is not destroyed yet.
- */
+/** With the key that signs the receipt. Does nothing if already recorded, or if the data key is not destroyed yet. */
 export const recordErased =
   (counts: EventCounts, key_id: string) =>
   ({ erasure }: Erasable): TenantErasureEvent[] => {
@@ -122,10 +103,7 @@ export const recordErased =
     return [{ type: 'TenantErased', data: { key_destroyed_at: erasure.key.at, ...counts, key_id } }];
   };
 
-/**
- * Records that nothing of the tenant is left outside of the log, which completes the erasure. Does nothing if this is
- * already recorded.
- */
+/** Nothing of the tenant is left outside of the log. Does nothing if this is already recorded. */
 export const completeErasure =
   (removed: RemovedRemains) =>
   ({ erasure }: Erasable): TenantErasureEvent[] =>

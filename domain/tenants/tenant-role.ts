@@ -8,13 +8,10 @@ const INCLUDED_ROLES: Readonly<Record<TenantRole, readonly TenantRole[]>> = {
   AUDITOR: ['AUDITOR'],
 };
 
-/** Returns whether `role` allows everything that `other` allows. */
+/** Whether `role` allows everything that `other` allows. */
 export const includesRole = (role: TenantRole, other: TenantRole): boolean => INCLUDED_ROLES[role].includes(other);
 
-/**
- * Returns the one of two roles that allows less. Returns null for MEMBER and AUDITOR: neither of them includes the
- * other.
- */
+/** Null for MEMBER and AUDITOR: neither includes the other. */
 export const lesserRole = (one: TenantRole, other: TenantRole): TenantRole | null => {
   if (includesRole(one, other)) return other;
   return includesRole(other, one) ? one : null;

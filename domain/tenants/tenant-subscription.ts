@@ -4,9 +4,8 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 const REASON = 'The subscription has changed';
 
 /**
- * Records the state of a subscription that an event of the payment provider reports. Changes the plan and its status if
- * they result differently from the subscriptions now. Does nothing if the report is not newer than the newest one of
- * the same subscription; so the result does not depend on the order in which reports arrive.
+ * Changes plan and status if they now result differently from the subscriptions. Does nothing if the report is not newer than the
+ * subscription's newest one: the order of arrival does not matter.
  * @throws Refusal not_found if the tenant does not exist
  */
 export const recordSubscription =

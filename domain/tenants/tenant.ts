@@ -38,7 +38,7 @@ export type TenantEvent =
   | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<RolePermissions> } }
   | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
 
-/** The settings that members of the tenant may change themselves. */
+/** Members of the tenant may change these themselves. */
 export type TenantSettings = Pick<
   Tenant,
   'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled' | 'external_links'
@@ -59,19 +59,16 @@ export type Tenant = {
   external_links: readonly ExternalLink[];
   is_suspended: boolean;
   paid: boolean;
-  /** If true, the platform has switched off external mail for the tenant, and the tenant cannot switch it on. */
+  /** The platform has switched off external mail, and the tenant cannot switch it on. */
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
-  /** Maps the user ids of members to their latest invitations. */
+  /** The latest ones, by user id. */
   invitations: ById<Invitation>;
   role_permissions: RolePermissions;
-  /**
-   * Maps the user ids of super-admins to the time at which their break-glass access (read access to the tenant) ends
-   * (RFC 3339 UTC).
-   */
+  /** Break-glass access (read access for super-admins): user ids, and when it ends (RFC 3339 UTC). */
   super_admin_access: ById<string>;
-  /** How far the erasure of the tenant's data has come; null if no erasure has started. */
+  /** How far the erasure has come; null if none has started. */
   erasure: Erasure | null;
   created_at: string;
   updated_at: string;
@@ -182,18 +179,17 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?:
   updated_at: event.at,
 });
 
-/** Returns whether the tenant is closed for good. It cannot be reopened, and all access to its data is refused. */
+/** Cannot be reopened, and all access to its data is refused. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
-/** Checks that the tenant exists. @throws Refusal not_found if it does not exist or is closed for good */
+/** @throws Refusal not_found if it does not exist or is closed for good */
 export const assertExists = (tenant: Tenant): void => {
   if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'There is no such tenant');
 };
 
 /**
- * Creates the tenant, with its owner as the first member. A slug can be used again after its tenant is closed for good;
- * each use is a generation. Returns no events if the tenant of this generation is closed for good: the caller then
- * tries the next generation.
+ * The owner is the first member. No events if the tenant of this generation of the slug is closed for good: the caller then tries the
+ * next.
  * @throws Refusal slug_taken
  */
 export const create =
@@ -208,13 +204,13 @@ export const create =
   };
 
 /**
- * Returns the tenant, but with null as `external_mail_enabled` if external mail is off and not blocked by the platform.
- * So `false` from the platform counts as a change, and blocks external mail that is already off.
+ * `external_mail_enabled` is null if external mail is off and not blocked by the platform: `false` from the platform then counts as a
+ * change, and blocks it.
  */
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };
 
-/** Applies the platform's changes to the tenant. `reason` is stored with the events. @throws Refusal not_found */
+/** By the platform. `reason` is stored with the events. @throws Refusal not_found */
 export const update =
   (
     { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
@@ -229,11 +225,7 @@ export const update =
     ];
   };
 
-/**
- * Makes changes of a tenant to its own settings.
- * @throws Refusal not_found if the tenant does not exist, conflict if the tenant would switch on external mail after
- * the platform has switched it off
- */
+/** By the tenant. @throws Refusal not_found, conflict if it would switch on external mail that the platform has switched off */
 export const changeSettings =
   (fields: Partial<TenantSettings>) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -258,9 +250,7 @@ export const resume =
     return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
   };
 
-/**
- * Starts to close the tenant. It can be reopened until `closes_at` (RFC 3339 UTC), and is closed for good after that.
- */
+/** It can be reopened until `closes_at` (RFC 3339 UTC), and is closed for good after that. */
 export const close =
   (reason: string, closes_at: string) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -275,19 +265,13 @@ export const reopen =
     return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
   };
 
-/**
- * Closes a tenant for good if it is closing and the time `at` (RFC 3339 UTC) has reached its `closes_at`. Otherwise
- * does nothing.
- */
+/** Only if the tenant is closing and `at` (RFC 3339 UTC) has reached its `closes_at`. */
 export const closeForGood =
   (at: string) =>
   ({ status, closes_at }: Tenant): TenantEvent[] =>
     status === 'closing' && closes_at !== null && closes_at <= at ? [{ type: 'TenantClosed', data: {} }] : [];
 
-/**
- * Gives a super-admin read access to the tenant until the time `until` (RFC 3339 UTC).
- * @throws Refusal not_found if the tenant does not exist, forbidden if the tenant does not allow access by super-admins
- */
+/** Read access until `until` (RFC 3339 UTC). @throws Refusal not_found, forbidden if the tenant does not allow access by super-admins */
 export const openToSuperAdmin =
   (user_id: string, reason: string, until: string) =>
   (tenant: Tenant): TenantEvent[] => {
