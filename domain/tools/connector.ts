@@ -4,7 +4,7 @@ import { type ById, type Transient, withEntry, withoutEntry } from '../immutable
 
 export const category = 'connector';
 
-/** The maximum number of tools that one connector provides. Their descriptions must fit into one event. */
+/** Tools of one connector. Their descriptions must fit into one event. */
 export const MAX_CONNECTOR_TOOLS = 500;
 
 export type ConnectorTool = { id: string; name: string; display_name: string; description: string; description_long: string };
@@ -19,7 +19,7 @@ export type ConnectorEvent = {
   };
 };
 
-/** The tools that a connector provides at present: tool ids mapped to tools. */
+/** By tool id. */
 export type Connector = { tools: ById<ConnectorTool & { created_at: string; updated_at: string }> };
 
 export const initial: Connector = { tools: {} };
@@ -35,7 +35,7 @@ export const evolve = ({ tools }: Connector, { at, data }: Recorded<ConnectorEve
   };
 };
 
-/** Replaces the tools that the connector provides. Returns no event if nothing differs. */
+/** No event if nothing differs. */
 export const sync =
   (connector: string, tools: readonly ConnectorTool[]) =>
   ({ tools: present }: Connector): ConnectorEvent[] => {

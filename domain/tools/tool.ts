@@ -14,19 +14,13 @@ export type ToolFields = {
 
 export type ToolEvent =
   | { type: 'ToolRegistered'; data: ToolFields }
-  /**
-   * The name is reserved for a tool of this connector; the id of this stream becomes the id of the tool. The tool
-   * itself is stored in the stream of the connector.
-   */
+  /** Reserves the name; this stream's id becomes the tool's. The connector's stream stores the tool itself. */
   | { type: 'ToolReserved'; data: { connector: string; name: string } }
   | { type: 'ToolUpdated'; data: Partial<Omit<ToolFields, 'name'>> }
   | { type: 'ToolRemoved'; data: object };
 
 export type Tool = ToolFields & {
-  /**
-   * `provided` means that a connector provides the tool or did so before. `removed` means that another tool can have
-   * the name.
-   */
+  /** `provided`: a connector provides the tool or did so before. `removed`: another tool can have the name. */
   status: 'absent' | 'live' | 'provided' | 'removed';
   id: string;
   tenant_id: string;
@@ -37,7 +31,7 @@ export type Tool = ToolFields & {
 
 export type ToolChanges = { [Name in keyof ToolFields]?: ToolFields[Name] | null | undefined };
 
-/** The values that fields get when a change sets them to null. */
+/** What null in a change sets. */
 const defaults = { description_long: '', input_schema: {} };
 
 export const initial: Tool = {
@@ -69,15 +63,14 @@ const applyEvent = (tool: Tool, { id, tenant, at, type, data }: Recorded<ToolEve
 
 export const evolve = (tool: Tool, event: Recorded<ToolEvent>): Tool => ({ ...applyEvent(tool, event), updated_at: event.at });
 
-/** Checks that the tool exists. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const assertExists = (tool: Tool): void => {
   if (tool.status === 'absent' || tool.status === 'removed') throw new Refusal('not_found', 'There is no such tool');
 };
 
 /**
- * Registers a tool of the tenant. If the tool in this stream is removed, returns no events: the caller then tries the
- * next generation of the name.
- * @throws Refusal conflict if another tool has the name
+ * No events if the tool in this stream is removed: the caller then tries the name's next generation. @throws Refusal conflict if it is
+ * taken
  */
 export const register =
   (fields: ToolFields) =>
@@ -87,15 +80,14 @@ export const register =
     return [{ type: 'ToolRegistered', data: fields }];
   };
 
-/** Reserves the name and the id of a tool for the connector that provides the tool. */
+/** For the connector that provides the tool. */
 export const reserve =
   (connector: string, name: string) =>
   (tool: Tool): ToolEvent[] =>
     tool.status === 'absent' ? [{ type: 'ToolReserved', data: { connector, name } }] : [];
 
 /**
- * Changes a tool. Its name cannot be changed, because it is the unique key. Of a tool that a connector provides, only
- * the input schema can be changed.
+ * Not the name, which is the unique key. Of a connector's tool, only the input schema can change.
  * @throws Refusal not_found if it does not exist, conflict if another field of a connector's tool would change
  */
 export const update =
@@ -114,7 +106,7 @@ export const update =
     return Object.keys(fields).length > 0 ? [{ type: 'ToolUpdated', data: fields }] : [];
   };
 
-/** Removes a tool of the tenant. @throws Refusal not_found if it does not exist, conflict if a connector provides it */
+/** @throws Refusal not_found if it does not exist, conflict if a connector provides it */
 export const remove = (tool: Tool): ToolEvent[] => {
   assertExists(tool);
   if (tool.status === 'provided')
