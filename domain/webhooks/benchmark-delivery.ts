@@ -7,15 +7,14 @@ import { partsField } from './delivery-body.ts';
 export const BENCHMARK_PROVIDER = 'benchmark';
 
 /**
- * The facts of a delivery that sends a benchmark run to its agent. The delivery is recorded, sent to a runner,
- * acknowledged and sent again like a delivery of a provider. It has the id of the run; `integration_id` is the id of
- * the benchmark.
+ * Sends a benchmark run to its agent. Recorded, sent, acknowledged and sent again like a provider's delivery. It has the id of the run;
+ * `integration_id` is the id of the benchmark.
  */
 export type BenchmarkDeliveryFacts = DeliveryFacts & { provider: typeof BENCHMARK_PROVIDER; benchmark: string };
 
 const JSON_TYPE = 'application/json';
 
-/** Returns the JSON text of the message. It contains each task as the unchanged line of the dataset. */
+/** JSON, with each task as the unchanged line of the dataset. */
 const contentOf = (run: BenchmarkRun, tasks: readonly Task[]): string => {
   const { id: run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at } = run;
   const head = { run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at };
@@ -23,7 +22,7 @@ const contentOf = (run: BenchmarkRun, tasks: readonly Task[]): string => {
   return `${JSON.stringify(head).slice(0, -1)},"tasks":[${items.join(',')}]}`;
 };
 
-/** Returns the facts and the body of the delivery that sends a run to its agent. `at` is RFC 3339 UTC. */
+/** `at` is RFC 3339 UTC. */
 export const benchmarkDelivery = (
   run: BenchmarkRun,
   tasks: readonly Task[],

@@ -2,7 +2,7 @@ import { foreignCharsets, inUtf8, parseContentType } from '../content-type.ts';
 import { shownValue } from '../shown-value.ts';
 import { type Media, mediaOfType } from './body-inspection.ts';
 
-/** How a body was written: `charset` is null if it is UTF-8, as far as its content type says. */
+/** `charset` is null if the body is UTF-8, as far as its content type says. */
 export type BodyType = { readonly media: Media; readonly charset: string | null };
 /** Why a body cannot be read, and what its sender can do. */
 export type TypeFault = { readonly fault: string };
@@ -25,7 +25,6 @@ const unsupported = (charset: string): TypeFault => ({
   fault: `The charset ${shownValue(charset)} of the body is not supported for such a body: send it in UTF-8`,
 });
 
-/** Returns how the body with this content type was written, or why it cannot be read. */
 export const bodyTypeOf = (contentType: string | undefined): BodyType | TypeFault => {
   const plain = mediaOfType(contentType ?? '');
   if (plain) return { media: plain, charset: null };
@@ -40,8 +39,8 @@ export const bodyTypeOf = (contentType: string | undefined): BodyType | TypeFaul
 };
 
 /**
- * Returns the charset of JSON that is not UTF-8 although its content type names no charset, as its first two characters
- * show: they are ASCII, or one of them is a byte order mark. Null if it is UTF-8, or no JSON in any charset.
+ * For JSON whose content type names no charset: its first two characters are ASCII, or one is a byte order mark. Null for UTF-8, or no
+ * JSON in any charset.
  */
 export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-32' | null => {
   if (first === undefined || second === undefined) return null;
@@ -52,16 +51,13 @@ export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf
   return third === 0 || third === undefined ? 'utf-16be' : null;
 };
 
-/** Returns the byte order of a text that is in UTF-16 and begins with an ASCII character; null if it cannot be told. */
+/** Of UTF-16 that begins with an ASCII character; null if unclear. */
 const byteOrder = ([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | null => {
   if (second === 0) return 'utf-16le';
   return first === 0 ? 'utf-16be' : null;
 };
 
-/**
- * Decodes bytes. A text that is valid UTF-8 counts as UTF-8, because many senders name a wrong charset; but almost all
- * bytes of UTF-16 would be valid.
- */
+/** Valid UTF-8 counts as UTF-8, because many senders name a wrong charset; but almost all bytes of UTF-16 would be valid. */
 const decode = (charset: string, bytes: Uint8Array): string => {
   const implied = isUtf16(charset) ? (impliedCharset(bytes) ?? byteOrder(bytes)) : null;
   if (implied) return new TextDecoder(implied, { fatal: true }).decode(bytes);
@@ -90,7 +86,7 @@ const decodeForm = (charset: string, bytes: Uint8Array): string => {
   return new URLSearchParams(pairs).toString();
 };
 
-/** Returns a body of this charset in UTF-8; null if its bytes are not valid in this charset. */
+/** Null if the bytes are not valid in this charset. */
 export const bodyInUtf8 = (media: Media, charset: string, bytes: Uint8Array): Uint8Array | null => {
   try {
     return new TextEncoder().encode(media === 'json' ? decode(charset, bytes) : decodeForm(charset, bytes));
@@ -99,5 +95,4 @@ export const bodyInUtf8 = (media: Media, charset: string, bytes: Uint8Array): Ui
   }
 };
 
-/** Returns a content type with the charset UTF-8 instead of the one that it names. */
 export const typeInUtf8 = (contentType: string): string => inUtf8(parseContentType(contentType));

@@ -3,44 +3,34 @@ import { readings } from './exact-json.ts';
 import { payloadOf, replacePayload } from './form-payload.ts';
 import { replaceValues, type ValuePath } from './json-values.ts';
 
-/** Returns the text that is to replace `text`, or the same text if it is to be kept. */
+/** Returns the same text if it is to be kept. */
 export type MapText = (text: string) => string;
 
-/**
- * The content of a delivery's body, for the checks of the content. The body is decoded only when a check first needs
- * it, and only once.
- */
+/** For the checks. The body is decoded only once, when a check first needs it. */
 export type BodyContent = {
   readonly bytes: Uint8Array;
-  /** The body decoded as UTF-8. JSON escapes and percent-encoding are not decoded. */
+  /** Decoded as UTF-8; JSON escapes and percent-encoding are not decoded. */
   readonly text: () => string;
   /**
-   * The decoded texts in the body. Of JSON, these are the member names, the strings, and the numbers as they are
-   * written. Of a form, these are the names and values of its fields or, if it has a field `payload`, the texts of the
-   * JSON in it.
+   * Decoded. Of JSON: member names, strings, and numbers as written. Of a form: names and values of its fields or, with a field `payload`,
+   * the texts of the JSON in it.
    */
   readonly texts: () => readonly string[];
   /**
-   * The parsed JSON of the body or of the field `payload`. For a form without JSON, its fields. If a name occurs several
-   * times, there are two: in the first one the last of the values counts, and in the other one the first.
+   * The JSON of the body or of the field `payload`; of a form without JSON, its fields. Two if a name occurs several times: one with the
+   * last value, the other with the first.
    */
   readonly readings: () => readonly unknown[];
-  /**
-   * Replaces each of the `texts` by the result of `map`, and returns the new body. If no text changes, the same bytes
-   * are returned. JSON stays valid JSON.
-   */
+  /** Replaces each of the `texts`. Returns the same bytes if no text changes. JSON stays valid JSON. */
   readonly mapTexts: (map: MapText) => Uint8Array;
-  /**
-   * Replaces the values of the `readings` at these paths by a text, and returns the new body. JSON is written without
-   * whitespace, and its numbers keep their digits.
-   */
+  /** Replaces values of the `readings`. JSON is written without whitespace, and its numbers keep their digits. */
   readonly replaceAt: (paths: readonly ValuePath[], text: string) => Uint8Array;
 };
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Matches the strings and the numbers of a valid JSON text. */
+/** Strings and numbers of a valid JSON text. */
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 const decodeToken = (token: string): string => {
@@ -59,7 +49,7 @@ const mapJson = (json: string, map: MapText): string =>
 
 const formFields = (form: string): [string, string][] => [...new URLSearchParams(form)];
 
-/** Applies `map` to the names and values of a form. If one of them changes, the whole form is encoded again. */
+/** If a name or value changes, the whole form is encoded again. */
 const mapForm = (form: string, map: MapText): string => {
   const fields = formFields(form);
   const mapped = fields.map(([name, value]): [string, string] => [map(name), map(value)]);
@@ -67,18 +57,13 @@ const mapForm = (form: string, map: MapText): string => {
   return isChanged ? new URLSearchParams(mapped).toString() : form;
 };
 
-/**
- * Replaces the values of the fields with these names. If several fields have the same name, all of them are replaced.
- */
+/** All fields with these names. */
 const replaceFields = (form: string, paths: readonly ValuePath[], text: string): string => {
   const names = new Set(paths.map(([name]) => name));
   return new URLSearchParams(formFields(form).map(([name, value]) => [name, names.has(name) ? text : value])).toString();
 };
 
-/**
- * Returns the JSON of the body or of the field `payload`. For a form without JSON, returns the names and values of its
- * fields in UTF-8, each between spaces.
- */
+/** Of the body or its field `payload`. For a form without JSON, the names and values of its fields in UTF-8, each between spaces. */
 export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): Uint8Array => {
   if (media === 'json') return bytes;
   if (json === 'json') return payloadOf(bytes)!;
@@ -90,7 +75,6 @@ const formReadings = (fields: readonly [string, string][]): readonly unknown[] =
   return Object.keys(last).length === fields.length ? [last] : [last, Object.fromEntries(fields.toReversed())];
 };
 
-/** The functions that read and change the texts of a body: one set for JSON, and one for forms. */
 type Format = {
   readonly texts: (text: string) => string[];
   readonly parse: (text: string) => readonly unknown[];
@@ -106,7 +90,6 @@ const FORM_FORMAT: Format = {
   replace: replaceFields,
 };
 
-/** Returns a function that calls `find` the first time, and then always returns the same result. */
 const once = <T>(find: () => T): (() => T) => {
   let found: { readonly value: T } | undefined;
   return () => {
@@ -115,10 +98,7 @@ const once = <T>(find: () => T): (() => T) => {
   };
 };
 
-/**
- * Returns the content of a body. `json` is the result of inspecting the body. A body that is not JSON, or is nested too
- * deeply, has no content for checks.
- */
+/** `json`: the result of the inspection. A body that is not JSON, or is nested too deeply, has no content for checks. */
 export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): BodyContent => {
   const isPayload = media === 'form' && json === 'json';
   const format = json === 'form' ? FORM_FORMAT : JSON_FORMAT;

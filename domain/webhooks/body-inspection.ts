@@ -15,13 +15,10 @@ const MEDIA_TYPES: ReadonlyMap<string, Media> = new Map([
   ['application/x-www-form-urlencoded', 'form'],
 ]);
 
-/** Returns the kind of body that a media type stands for; null if deliveries must not have this type. */
+/** Null if deliveries must not have this type. */
 export const mediaOfType = (type: string): Media | null => MEDIA_TYPES.get(type) ?? (isJsonMediaType(type) ? 'json' : null);
 
-/**
- * Returns the kind of body that a content type stands for; null if it is neither JSON nor a form in UTF-8. A content
- * type without a charset counts as UTF-8.
- */
+/** Null if it is neither JSON nor a form in UTF-8. A content type without a charset counts as UTF-8. */
 export const mediaOf = (contentType: string): Media | null => {
   const known = MEDIA_TYPES.get(contentType);
   if (known) return known;
@@ -29,41 +26,29 @@ export const mediaOf = (contentType: string): Media | null => {
   return foreignCharsets(parsed).length === 0 ? mediaOfType(parsed.type) : null;
 };
 
-/**
- * How a provider uses forms. `payload`: the data are JSON in the field `payload`. `fields`: the data are the fields
- * themselves.
- */
+/** `payload`: the data are JSON in the field `payload`; `fields`: the fields themselves. */
 export type FormUse = 'payload' | 'fields';
 
-/** What an inspection needs to know. `pointers` are JSON pointers to the fields whose values are needed. */
+/** `pointers`: JSON pointers to the fields whose values are needed. */
 export type BodyQuestion = { readonly media: Media; readonly forms: FormUse; readonly pointers: readonly string[] };
 
-/** `form` means that the body is a form whose fields are the data. */
+/** `form`: a form whose fields are the data. */
 export type BodyVerdict = JsonVerdict | 'form';
 
-/**
- * `sha256` is the SHA-256 of the body, in hex. `fields` maps the requested JSON pointers to values: texts, or numbers as
- * they are written in the body. A field that does not exist, or is `unclear`, is not in the map.
- */
+/** `sha256` in hex. `fields`: by JSON pointer, texts, or numbers as written; without fields that do not exist or are `unclear`. */
 export type InspectedBody = {
   readonly sha256: string;
   readonly json: BodyVerdict;
   readonly fields: Readonly<Record<string, string>>;
-  /**
-   * The pointers to fields that have another type, several different values, or bytes that are no text; absent if there
-   * are none.
-   */
+  /** Fields with another type, several different values, or bytes that are no text. */
   readonly unclear?: readonly string[];
-  /** Present if the body should be JSON, and is not, because its bytes are not valid UTF-8. */
+  /** The body should be JSON, and is not, because its bytes are not valid UTF-8. */
   readonly isNotUtf8?: true;
-  /** Why the body is no JSON although it should be; absent if it is JSON, or no UTF-8. */
+  /** Why the body is no JSON although it should be; absent if it is no UTF-8. */
   readonly fault?: string;
 };
 
-/**
- * Computes the digest of a body, checks whether it is JSON, and reads the requested fields. The time is proportional to
- * the size of the body.
- */
+/** Takes time proportional to the size of the body. */
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
   const bytes = jsonIn(question.media, body);
   const json = verdictOf(question.forms, bytes);
@@ -72,16 +57,13 @@ export const inspectBody = (question: BodyQuestion, body: Uint8Array): Inspected
   return isUtf8(bytes ?? body) ? { ...inspected, fault: faultOf(question.media, bytes, body) } : { ...inspected, isNotUtf8: true };
 };
 
-/** Returns why a body is not JSON. `bytes` is what should be JSON; null if the body is a form without it. */
+/** Why the body is not JSON. `bytes` should be JSON; null for a form without it. */
 const faultOf = (media: Media, bytes: Uint8Array | null, body: Uint8Array): string => {
   if (bytes) return media === 'form' ? `in the field payload, ${jsonFault(bytes)}` : jsonFault(bytes);
   return hasPayload(body) ? 'the field payload has invalid percent-encoding' : 'the form has no field payload';
 };
 
-/**
- * Returns whether a body is JSON that is not nested too deeply. If the provider sends JSON in the field `payload` of a
- * form, this field is checked.
- */
+/** If the provider sends JSON in the field `payload` of a form, that is checked. */
 export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict =>
   verdictOf(forms, jsonIn(media, body));
 
@@ -90,12 +72,12 @@ const verdictOf = (forms: FormUse, bytes: Uint8Array | null): BodyVerdict => {
   return forms === 'fields' ? 'form' : 'not_json';
 };
 
-/** Returns the bytes of a body that should be JSON; null if it is a form without a readable field `payload`. */
+/** Null for a form without a readable field `payload`. */
 const jsonIn = (media: Media, body: Uint8Array): Uint8Array | null => (media === 'json' ? body : payloadOf(body));
 
 const NO_FIELDS = { fields: {} };
 
-/** Reads the requested fields. `bytes` is the form or the JSON that contains them; null if there is neither. */
+/** `bytes`: the form or the JSON; null if there is neither. */
 const fieldsOf = (
   { pointers }: BodyQuestion,
   verdict: BodyVerdict,
@@ -112,7 +94,7 @@ const fieldsOf = (
   return unclear.length === 0 ? { fields } : { fields, unclear };
 };
 
-/** The character that stands for bytes which are not UTF-8. Different bytes would look the same. */
+/** For bytes that are not UTF-8. Different bytes would look the same. */
 const REPLACEMENT = '\ufffd';
 
 const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<string, FieldText> => {
@@ -125,7 +107,7 @@ const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<s
   return found;
 };
 
-/** Returns what a body contains: the value of its JSON or, if it is a form without JSON, its fields; null if neither. */
+/** The value of the JSON or, of a form without JSON, the fields; null if neither. */
 export const contentOf = (contentType: string, body: Uint8Array): unknown => {
   const bytes = jsonIn(mediaOf(contentType) ?? 'json', body);
   try {
@@ -142,7 +124,7 @@ const textOf = (bytes: Uint8Array): string => {
 
 const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(textOf(form)));
 
-/** Returns the text or whole number at a JSON pointer as a text; null if it is missing or has another type. */
+/** A text, or a whole number as a text; null if missing or of another type. */
 export const textAt = (document: unknown, pointer: string): string | null => {
   let value = document;
   for (const part of pointer.slice(1).split('/')) {

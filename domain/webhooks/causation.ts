@@ -1,23 +1,16 @@
 /**
- * When an agent acts because of a delivery, it writes a line with this name and the id of the delivery into what it
- * creates: a Git trailer in a commit message, a line of a comment, or an HTTP header. A delivery that results from the
- * action then has this line in its body, or this header.
+ * An agent that acts because of a delivery writes this name and the delivery's id into what it creates: a Git trailer, a line of a
+ * comment, an HTTP header. A delivery that results has this line in its body, or this header.
  */
 export const CAUSE_NAME = 'Annals-Delivery';
 
-/**
- * The delivery that caused another delivery. `depth` is the number of deliveries in the chain before the caused one, at
- * least 1.
- */
+/** `depth`: deliveries in the chain before the caused one, at least 1. */
 export type Cause = { readonly delivery_id: string; readonly depth: number };
 
-/** The maximum number of different ids in one delivery for which the platform looks up a delivery. */
+/** Ids in one delivery for which the platform looks up a delivery. */
 const MAX_IDS = 4;
 const NAME_BYTES = new TextEncoder().encode(CAUSE_NAME);
-/**
- * Matches what follows the name: a separator (a colon or an equals sign, and spaces; also percent-encoded, or with `+`
- * for spaces) and the id.
- */
+/** After the name: a colon or an equals sign, and spaces (also percent-encoded, or with `+` for spaces), then the id. */
 const VALUE = /^(?::|=|%3A|%3D)(?: |\+|%20)*(c[a-z0-9]{24})(?![a-zA-Z0-9])/i;
 const MAX_VALUE_BYTES = 64;
 
@@ -34,10 +27,7 @@ const idsInBytes = (bytes: Uint8Array): string[] => {
 
 const NONE: readonly string[] = [];
 
-/**
- * Returns the ids that a delivery names as its cause: that in the header, and those in the chunks of its body, at most
- * four in total. Whether deliveries with these ids exist is not checked.
- */
+/** From the header and from the body, at most four. Whether such deliveries exist is not checked. */
 export const namedCauses = (header: string | undefined, chunks: readonly Uint8Array[]): readonly string[] => {
   const inHeader = header === undefined ? undefined : /^\s*(c[a-z0-9]{24})\s*$/.exec(header)?.[1];
   const inBody = chunks.length === 1 ? idsInBytes(chunks[0]!) : chunks.flatMap(idsInBytes);

@@ -5,13 +5,10 @@ import { type BodyContent, plainBytes } from './body-content.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
 import type { CheckedBody } from './guardrail-evaluation.ts';
 
-/** The maximum number of names or tags in one verdict. */
+/** Names or tags in one verdict. */
 const MAX_NOTED = 20;
 
-/**
- * Returns what the body may contain, as bits for `contentVerdicts`; 0 if nothing can be found in it. Takes a few
- * microseconds for 2 KB.
- */
+/** Bits for `contentVerdicts`: what the body may contain; 0 for nothing. Takes a few microseconds for 2 KB. */
 export const contentSignals = ({ bytes, media, json }: CheckedBody): number => possibleContent(plainBytes(bytes, media, json));
 
 const redactionVerdict = (content: BodyContent, signals: number): GuardrailVerdict[] => {
@@ -29,10 +26,7 @@ const injectionVerdict = (content: BodyContent, signals: number): GuardrailVerdi
   return names.size === 0 ? [] : [{ rule: 'injection', verdict: 'label', note: [...names].join(', ') }];
 };
 
-/**
- * Runs the built-in checks of the content, which apply to every delivery. They label a body that contains secrets or
- * card numbers, or that seems to instruct a language model. `signals` is the result of `contentSignals` for this body.
- */
+/** Apply to every delivery: label secrets, card numbers, and instructions to a language model. `signals`: `contentSignals` of this body. */
 export const contentVerdicts = (content: BodyContent, signals: number): readonly GuardrailVerdict[] => [
   ...redactionVerdict(content, signals),
   ...injectionVerdict(content, signals),

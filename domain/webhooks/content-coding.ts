@@ -1,4 +1,4 @@
-/** The content codings (RFC 9110, 8.4) of bodies that can be unpacked. */
+/** RFC 9110, 8.4. */
 export const CODINGS = ['gzip', 'deflate', 'br', 'zstd'] as const;
 export type Coding = (typeof CODINGS)[number];
 
@@ -7,7 +7,7 @@ const MAX_CODINGS = 3;
 
 const codingOf = (name: string): Coding | undefined => CODINGS.find((known) => known === name || `x-${known}` === name);
 
-/** The names in a Content-Encoding header, in lower case and in the order in which the codings were applied. */
+/** In lower case, in the order in which the codings were applied. */
 const namesIn = (header: string): string[] =>
   header
     .split(',')
@@ -16,10 +16,7 @@ const namesIn = (header: string): string[] =>
 
 export const isPacked = (header: string | null | undefined): boolean => !!header && namesIn(header).length > 0;
 
-/**
- * Returns the codings in a Content-Encoding header, in the order in which they were applied. Null if one of them is
- * unknown, or if there are too many.
- */
+/** In the order in which they were applied. Null if one is unknown, or if there are too many. */
 export const codingsOf = (header: string): readonly Coding[] | null => {
   const codings = namesIn(header).map(codingOf);
   return codings.length <= MAX_CODINGS && !codings.includes(undefined) ? (codings as Coding[]) : null;

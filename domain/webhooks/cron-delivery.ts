@@ -8,9 +8,8 @@ import type { DeliveryFacts } from './delivery.ts';
 export const CRON_PROVIDER = 'cron';
 
 /**
- * The facts of a delivery that sends the message of a cron job to an agent. The delivery is recorded, sent to a runner,
- * acknowledged and sent again like a delivery of a provider. `integration_id` is the id of the job, and
- * `provider_delivery_id` the id of the occurrence.
+ * Sends a cron job's message to an agent. Recorded, sent, acknowledged and sent again like a provider's delivery. `integration_id`: the
+ * job; `provider_delivery_id`: the occurrence.
  */
 export type CronDeliveryFacts = DeliveryFacts & { provider: typeof CRON_PROVIDER; cron: CronOrigin };
 
@@ -22,9 +21,8 @@ const typeOf = (body: Uint8Array): string => {
 };
 
 /**
- * Returns the body and the media type of a job's message to an agent. If the job has no body, the message contains a
- * JSON object that describes the run. The media type is that of the job's header content-type or, if there is none, is
- * derived from the body.
+ * Without a body, a JSON object that describes the run. The media type is the job's header content-type or, without one, derived from the
+ * body.
  */
 const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
   const { job_id, name, occurrence_id, due_at } = origin;
@@ -35,7 +33,7 @@ const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { read
   return { content_type: declared ?? typeOf(body), body };
 };
 
-/** The run for which a job sends a message, the agent that gets the message, and the time. */
+/** `agent_id`: the agent that gets the message. */
 export type CronMessage = { readonly occurrence_id: string; readonly due_at: string; readonly agent_id: string; readonly at: string };
 
 export const cronDelivery = (

@@ -1,7 +1,4 @@
-/**
- * The run of a cron job that a delivery belongs to. `agent_id` is the agent to which the job belongs, and `name` the
- * name that the job had when it ran.
- */
+/** `agent_id`: the agent to which the job belongs; `name`: that of the job when it ran. */
 export type CronOrigin = {
   readonly agent_id: string;
   readonly job_id: string;

@@ -2,18 +2,18 @@ import type { InspectedBody } from './body-inspection.ts';
 import { firstHeader, type SignedRequest } from './conventions/signature-scheme.ts';
 import type { ValueSource } from './conventions/value-source.ts';
 
-/** The delivery id and the event name of a request, as received: each can be missing or malformed. */
+/** As received: each can be missing or malformed. */
 export type DeliveryIdentity = { readonly delivery: string | undefined; readonly event: string | undefined };
 
 const MAX_NAME_BYTES = 255;
-/** The text with which the HTTP server joins the values of a header that occurs several times. */
+/** With it, the HTTP server joins the values of a header that occurs several times. */
 const VALUE_SEPARATOR = ', ';
-/** The value for a header with several values. It is neither a valid id nor a valid name, so the request is refused. */
+/** For a header with several values: neither a valid id nor a valid name, so the request is refused. */
 const SEVERAL = '\n';
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Returns the value at the place that a source describes. Without an inspected body, only headers are read. */
+/** Without an inspected body, only headers are read. */
 export const valueFrom = (
   { headers, pointers, orDigest, shared }: ValueSource,
   request: Pick<SignedRequest, 'header'>,
@@ -29,10 +29,10 @@ export const valueFrom = (
   return orDigest && body.sha256;
 };
 
-/** Returns whether the delivery id of a provider is valid: one value of 1 to 255 bytes without control characters. */
+/** One value of 1 to 255 bytes without control characters. */
 export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
 
-/** Returns the event name to store; null if it is missing, or breaks the rules that also apply to delivery ids. */
+/** Null if missing, or against the rules that also apply to delivery ids. */
 export const eventName = (name: string | undefined): string | null => (name && isPlain(name) ? name : null);
 
 const hasMoreBytes = (text: string, max: number): boolean =>

@@ -11,10 +11,7 @@ import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
-/**
- * The facts of a delivery: everything about it except the body. They are stored as `facts` in the metadata of the
- * event.
- */
+/** Everything about a delivery except the body; `facts` in the metadata of the event. */
 export type DeliveryFacts = GuardrailResult & {
   integration_id: string;
   agent_id: string;
@@ -22,70 +19,47 @@ export type DeliveryFacts = GuardrailResult & {
   provider_delivery_id: string;
   event: string | null;
   content_type: string;
-  /** SHA-256 of the received body, in hex. */
+  /** Of the received body, in hex. */
   sha256: string;
   size_bytes: number;
-  /**
-   * The number of chunks of a large body (see delivery-body.ts); the data of the event are then empty. Absent if the
-   * data of the event are the body.
-   */
+  /** Chunks of a large body (see delivery-body.ts); absent if the data of the event are the body, otherwise they are empty. */
   parts?: number;
-  /**
-   * How the data of the event are encrypted. Undefined if they are not encrypted, or were decrypted when they were
-   * read.
-   */
+  /** Undefined if the data are not encrypted, or were decrypted when they were read. */
   sealed?: SealedWith;
   matched_secret: MatchedSecret | null;
   received_at: string;
-  /**
-   * The number of replaced parts for each tag; the data of the event are then the redacted body. Absent if nothing was
-   * replaced.
-   */
+  /** Replaced parts for each tag; the data are then the redacted body. Absent if nothing was replaced. */
   redactions?: readonly RedactionHit[];
-  /**
-   * The delivery that caused this one, and the length of the chain of deliveries. Absent if no delivery caused this
-   * one.
-   */
+  /** With the length of the chain of deliveries. Absent if no delivery caused this one. */
   cause?: Cause;
-  /** The trace context (W3C) from the header `traceparent` of the request; absent if there was none. */
+  /** W3C trace context from the header `traceparent`; absent if there was none. */
   traceparent?: string;
-  /**
-   * Present only if the delivery is held, for the reason in `reason`. `until` is the earliest time at which it can go on;
-   * null if this is not known.
-   */
+  /** Only if held, for the reason in `reason`. `until`: the earliest time at which it can go on; null if unknown. */
   held?: { until: string | null };
-  /** The called skill; present only if the delivery is a call of a skill webhook. */
+  /** Only for a call of a skill webhook. */
   skill_id?: string;
-  /** The run of the cron job; present only if the delivery is the message of a cron job to an agent. */
+  /** Only for the message of a cron job to an agent. */
   cron?: CronOrigin;
-  /** The slug of the benchmark; present only if the delivery is the message of a benchmark run. */
+  /** The slug of the benchmark; only for the message of a benchmark run. */
   benchmark?: string;
   mail?: MailOrigin;
-  /**
-   * The id of the event of the accepted delivery. It is never stored: it is present only while the message of a
-   * redelivery is created.
-   */
+  /** The event of the accepted delivery. Never stored: only while the message of a redelivery is created. */
   redelivery_of?: string;
-  /**
-   * Why the delivery was blocked or held before it was released. Never stored: it is present only while the message of a
-   * released delivery is created.
-   */
+  /** Why it was blocked or held. Never stored: only while the message of a released delivery is created. */
   released_from?: string;
 };
 
 /**
- * `repeats` is present if the message replaces one that the broker has lost: it is the id of the event that started the
- * lost message. The new message gets the CloudEvents id of the lost one, so a runner that has processed the lost one
- * does not process the new one.
+ * `repeats`: the event that started a message that the broker has lost. The new message gets its CloudEvents id: a runner that has
+ * processed the lost one does not process the new one.
  */
 type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
- * The events of a delivery. The data of the first event are the body, as received or after redaction, or empty if the
- * body is stored in chunks. They are encrypted in the log (see sealed-data.ts). For skills, cron jobs, benchmarks and
- * mail, see skill-call.ts, cron-delivery.ts, benchmark-delivery.ts and mail-delivery.ts. A delivery of a type that ends
- * in Held waits until the rules allow it. DeliveryReleased sends a blocked or held delivery to an agent, and
- * HeldDeliveryExpired gives one up (see release.ts).
+ * The data of the first event are the body, as received or after redaction, or empty if stored in chunks; encrypted in the log (see
+ * sealed-data.ts). A delivery of a type that ends in Held waits until the rules allow it. DeliveryReleased sends a blocked or held
+ * delivery to an agent, and HeldDeliveryExpired gives one up (see release.ts). See also skill-call.ts, cron-delivery.ts,
+ * benchmark-delivery.ts and mail-delivery.ts.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -107,11 +81,9 @@ export type DeliveryEvent =
 type Release = { readonly at: string; readonly actor: Actor };
 
 /**
- * `message_id` is the id of the last message about the delivery to a runner: the id of the event that the relay
- * publishes. `cloud_event_id` is the id under which runners know this message. `agent_id` is the agent that gets it.
- * `requeued_at` is the time of the last request to send the delivery again; null if there was none. `released` is null
- * unless the delivery was blocked or held and then released; the status is then `accepted`. The status `expired` means
- * that the delivery was held too long.
+ * `message_id`: the event from which the relay published the last message to a runner; `cloud_event_id`: the message's id for runners;
+ * `agent_id` gets it. `requeued_at`: the last request to send again. `released`: null unless blocked or held and then released; the status
+ * is then `accepted`. `expired`: held too long.
  */
 export type Delivery = {
   status: 'absent' | 'accepted' | 'blocked' | 'held' | 'expired';
@@ -175,10 +147,7 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
   }
 };
 
-/**
- * Checks that a delivery can be sent to a runner.
- * @throws Refusal not_found if it does not exist, conflict if it was blocked or held
- */
+/** @throws Refusal not_found if it does not exist, conflict if it was blocked or held */
 export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): to send it to a runner, release it`);
@@ -194,16 +163,13 @@ const ACCEPTED: readonly string[] = [
   'MailReceived',
 ] satisfies DeliveryEvent['type'][];
 
-/** Returns whether an event of this type is the first one of a delivery that is sent to an agent. */
+/** The first event of a delivery that is sent to an agent. */
 export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 
-/** Returns the refusal of a request to send a delivery that must not go to a runner. */
+/** The delivery must not go to a runner. */
 export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);
 
-/**
- * Sends an accepted delivery to the runners of an agent again, in a new message.
- * @throws Refusal not_found if it does not exist, conflict if it was blocked
- */
+/** To the agent's runners, in a new message. @throws Refusal not_found if it does not exist, conflict if it was blocked */
 export const requeue =
   (agent_id: string) =>
   (delivery: Delivery): DeliveryEvent[] => {
@@ -212,8 +178,7 @@ export const requeue =
   };
 
 /**
- * Does the same as `requeue`, but only if the message with this id is the last one about the delivery and was given up.
- * So if the request is repeated, or made by two processes, the delivery is sent again only once.
+ * As `requeue`, but only if this message is the delivery's last one and was given up: a repeated or concurrent request sends it only once.
  * @throws Refusal as `requeue` does
  */
 export const requeueDead =
@@ -222,8 +187,7 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
- * Sends a new message instead of one that the broker has lost, with the same CloudEvents id. Does nothing unless the
- * lost message is the last one about the delivery.
+ * Sends a new message with the CloudEvents id of the lost one. Does nothing unless that is the delivery's last one.
  * @throws Refusal not_found if the delivery does not exist, conflict if it was blocked
  */
 export const repeatLost =
@@ -235,9 +199,8 @@ export const repeatLost =
   };
 
 /**
- * Returns the event from which the message of a redelivery is created: the event of the accepted delivery, with the id,
- * position and time of the event that requested the redelivery. Because of the new id, the runner processes the message
- * even if it has processed the earlier one.
+ * The event of the accepted delivery with id, position and time of the request. Because of the new id, a runner processes the message even
+ * if it has processed the earlier one.
  */
 export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Recorded): Recorded => {
   const { event_id, position, at, data } = requeued;
@@ -246,10 +209,7 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
   return { ...accepted, event_id, position, at, meta: { ...accepted.meta, facts } };
 };
 
-/**
- * Returns the event from which the message of a requeued delivery is created. If the message replaces a lost one, this
- * is the event from which the lost one was created. `earlier` are the earlier events of the delivery.
- */
+/** If the message replaces a lost one, the event from which that was created. `earlier`: the delivery's earlier events. */
 export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
   const { repeats } = requeued.data as RequeuedFields;
   if (repeats === undefined) return redeliveredEvent(requeued, accepted);

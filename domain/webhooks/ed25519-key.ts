@@ -17,23 +17,20 @@ const D = (PRIME - ((121_665n * inverse(121_666n)) % PRIME)) % PRIME;
 
 const isSquare = (value: bigint): boolean => value === 0n || power(value, (PRIME - 1n) / 2n) === 1n;
 
-/** Returns x² of the point with this y coordinate (RFC 8032, 5.1.3). It is a square only if there is such a point. */
+/** x² of the point (RFC 8032, 5.1.3): a square only if there is such a point. */
 const squareOfX = (y: bigint): bigint => {
   const ySquare = (y * y) % PRIME;
   return ((ySquare - 1n + PRIME) * inverse((D * ySquare + 1n) % PRIME)) % PRIME;
 };
 
-/** Returns the y coordinate of twice the point. Doubling a point of a small order three times gives the neutral point. */
+/** Of twice the point. Doubling a point of a small order three times gives the neutral point. */
 const doubledY = (y: bigint): bigint => {
   const [ySquare, xSquare] = [(y * y) % PRIME, squareOfX(y)];
   const product = (((D * xSquare) % PRIME) * ySquare) % PRIME;
   return ((ySquare + xSquare) * inverse((1n - product + PRIME) % PRIME)) % PRIME;
 };
 
-/**
- * Returns whether bytes are a public key with which a signature can be valid, and only for those who have its private
- * key: it must be a point of the curve, and not one of the eight points with which anybody can sign.
- */
+/** A point of the curve, and not one of the eight points with which anyone can sign without the private key. */
 export const isEd25519Key = (key: Uint8Array): boolean => {
   if (key.length !== KEY_BYTES) return false;
   const y = BigInt(`0x${Buffer.from(key).reverse().toString('hex')}`) & ((1n << 255n) - 1n);

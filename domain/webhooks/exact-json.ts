@@ -1,14 +1,11 @@
 import { parseWithNumbers } from './json-values.ts';
 
-/** The longest exponent, and the most digits, of a number that is computed exactly. Others are as for JSON.parse. */
+/** Longest exponent and most digits of a number that is computed exactly; others are as for JSON.parse. */
 const MAX_EXPONENT = 400;
 const MAX_DIGITS = 1_000;
 const WHOLE = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/**
- * Returns the value of a number as it is written: a bigint if it is a whole number that JavaScript cannot represent
- * otherwise.
- */
+/** A bigint for a whole number that JavaScript cannot represent otherwise. */
 export const exactNumber = (source: string): number | bigint => {
   const value = Number(source);
   if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return value;
@@ -23,7 +20,7 @@ export const exactNumber = (source: string): number | bigint => {
 
 const TOKEN = /\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/gy;
 
-/** Parses valid JSON as programs do that keep the first of several members with the same name; JSON.parse keeps the last. */
+/** Of several members with the same name, keeps the first, as some programs do; JSON.parse keeps the last. */
 const parseKeepingFirst = (text: string): unknown => {
   TOKEN.lastIndex = 0;
   const next = (): string => TOKEN.exec(text)![0].trim();
@@ -59,7 +56,7 @@ const membersIn = (value: unknown): number => {
   return inner.reduce<number>((sum, one) => sum + membersIn(one), Array.isArray(value) ? 0 : inner.length);
 };
 
-/** Matches strings, and the colons between names and values. */
+/** Strings, and the colons between names and values. */
 const STRING_OR_COLON = /"[^"\\]*(?:\\.[^"\\]*)*"|:/g;
 
 const membersOf = (json: string): number => {
@@ -68,23 +65,22 @@ const membersOf = (json: string): number => {
   return count;
 };
 
-/** Matches strings, and numbers that JavaScript may not represent exactly. */
+/** Strings, and numbers that JavaScript may not represent exactly. */
 const STRING_OR_LONG_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d(?:[\d.]{15}|[\d.]*[eE])/g;
 
-/** Whether valid JSON has a number that JavaScript may not represent exactly. Most JSON has no such text at all. */
+/** Numbers that JavaScript may not represent exactly. Most JSON has no such text at all. */
 const hasLongNumber = (json: string): boolean => {
   if (!/\d{16}|\d[eE]|\d\.\d{10}/.test(json)) return false;
   for (const [token] of json.matchAll(STRING_OR_LONG_NUMBER)) if (token[0] !== '"') return true;
   return false;
 };
 
-/** Parses valid JSON, in which whole numbers are exact: large ones become bigints. */
+/** Large whole numbers become bigints. */
 export const parseExactNumbers = (json: string): unknown =>
   hasLongNumber(json) ? parseWithNumbers(json, (_, source) => exactNumber(source)) : (JSON.parse(json) as unknown);
 
 /**
- * Returns what programs can read in valid JSON: one value, or two if an object has several members with the same name.
- * Some programs keep the last of them, and others the first. Whole numbers are exact, as in `parseExactNumbers`.
+ * Two values if an object has several members with the same name: some programs keep the last, others the first. Whole numbers are exact.
  */
 export const readings = (json: string): readonly unknown[] => {
   const last = parseExactNumbers(json);

@@ -5,9 +5,8 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 
 /**
- * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). Fields
- * whose name is percent-encoded are ignored. Returns null if there is no such field, or if the percent-encoding of the
- * value is invalid. A signature must not be verified with this value, because providers sign the whole form.
+ * The first field named `payload` (application/x-www-form-urlencoded), decoded; ignores percent-encoded names. Null if there is none, or
+ * its percent-encoding is invalid. Never verify a signature with this value: providers sign the whole form.
  */
 export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   const start = fieldStart(form);
@@ -16,12 +15,10 @@ export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
-/** Whether a form has a field named `payload`, also if its value cannot be decoded. */
+/** Also if its value cannot be decoded. */
 export const hasPayload = (form: Uint8Array): boolean => fieldStart(form) >= 0;
 
-/**
- * Returns the form with another value in the field that `payloadOf` reads. All other bytes of the form stay unchanged.
- */
+/** In the field that `payloadOf` reads. All other bytes stay unchanged. */
 export const replacePayload = (form: Uint8Array, payload: string): Uint8Array => {
   const start = fieldStart(form);
   const end = form.indexOf(AMPERSAND, start);

@@ -8,20 +8,17 @@ import { type BlockReason, block, type GuardrailVerdict, pass } from './guardrai
 import type { GuardrailRule } from './guardrail-rule.ts';
 import type { ValuePath } from './json-values.ts';
 
-/** What rules can check, apart from the body. `size` is the size of the received body in bytes. */
+/** Apart from the body. `size` of the received body in bytes. */
 export type RuleSubject = { readonly size: number; readonly event: string | null; readonly causationDepth: number };
 
-/** A body to check. `media` and `json` are results of inspecting the body, and say how to read it. */
+/** `media` and `json`: results of inspecting the body. */
 export type CheckedBody = { readonly bytes: Uint8Array; readonly media: Media; readonly json: Extract<BodyVerdict, 'json' | 'form'> };
 
 export type TextPattern = {
-  /**
-   * The number of instructions of the compiled pattern. The time that matching takes per character is at most
-   * proportional to this number.
-   */
+  /** Instructions of the compiled pattern: the time to match a character is at most proportional to this. */
   readonly size: number;
   readonly test: (text: string) => boolean;
-  /** Replaces every match, and returns the text and the number of matches. */
+  /** Replaces every match; `count` is their number. */
   readonly replace: (text: string, replacement: string) => { readonly text: string; readonly count: number };
 };
 
@@ -30,18 +27,15 @@ export type JsonQuery = {
   readonly paths: (document: unknown) => readonly ValuePath[];
 };
 
-/**
- * Functions that compile patterns and JSONPath queries, and find texts that look like instructions to a language model.
- */
 export type RuleTools = {
   readonly compilePattern: (pattern: string) => TextPattern;
   readonly compileQuery: (path: string) => JsonQuery;
   readonly findInjection: (text: string) => readonly string[];
 };
 
-/** A redacted body, and the number of replaced matches for each tag. */
+/** `hits`: replaced matches for each tag. */
 type Redacted = { readonly bytes: Uint8Array; readonly hits: readonly RedactionHit[] };
-/** What a rule has found. `redact` returns the body without the matches. */
+/** `redact` returns the body without the matches. */
 type Finding = { readonly note: string; readonly redact?: () => Redacted };
 type Find = (subject: RuleSubject, content: BodyContent) => Finding | null;
 type CompiledRule = Pick<GuardrailRule, 'name' | 'kind' | 'action'> & { readonly find: Find };
@@ -54,7 +48,6 @@ const finding = (applies: boolean, note: string): Finding | null => (applies ? {
 
 type RedactText = (text: string) => { readonly text: string; readonly hits: readonly RedactionHit[] };
 
-/** Redacts each text of a body with `redact`. */
 const redactTexts = (content: BodyContent, redact: RedactText): Redacted => {
   const hits: RedactionHit[] = [];
   const bytes = content.mapTexts((text) => {
@@ -65,7 +58,6 @@ const redactTexts = (content: BodyContent, redact: RedactText): Redacted => {
   return { bytes, hits: sumHits(hits) };
 };
 
-/** Returns a function that replaces the matches of all patterns, one pattern after another. */
 const redactPatterns =
   (patterns: readonly CompiledRedaction[]): RedactText =>
   (original) => {
@@ -86,7 +78,6 @@ const patternFind =
       ? { note: 'the pattern matches', redact: () => redactTexts(content, redactPatterns([{ tag, pattern }])) }
       : null;
 
-/** Returns the check of a rule that uses the built-in detectors. */
 const detectorFind =
   (detectors: readonly Detector[]): Find =>
   (_, content) => {
@@ -141,10 +132,7 @@ const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find 
   }
 };
 
-/**
- * What the rules have decided about a delivery. `bytes` is the redacted body; null if nothing was redacted.
- * `redactions` is the number of replaced parts for each tag. `times` is present only if the evaluation was timed.
- */
+/** `bytes`: the redacted body; null if nothing was redacted. `redactions`: replaced parts for each tag. `times`: only if timed. */
 export type RulesResult = {
   readonly verdicts: readonly GuardrailVerdict[];
   readonly reason: BlockReason | null;
@@ -153,19 +141,15 @@ export type RulesResult = {
   readonly times?: readonly RuleTime[];
 };
 
-/**
- * How long one rule took for a delivery. `rule` is the name of the rule, or `redaction` for the redaction patterns of
- * the tenant.
- */
+/** `rule`: its name, or `redaction` for the redaction patterns of the tenant. */
 export type RuleTime = { readonly rule: string; readonly microseconds: number };
 
-/** Evaluates compiled rules in their order. The first rule that blocks ends the evaluation. */
+/** In their order. The first rule that blocks ends the evaluation. */
 export type EvaluateRules = (subject: RuleSubject, body: CheckedBody) => RulesResult;
 
-/** The state of an evaluation: the body as it is now, and the verdicts and redactions so far. */
 type Progress = { content: BodyContent; redactions: RedactionHit[]; readonly verdicts: GuardrailVerdict[]; readonly body: CheckedBody };
 
-/** Runs one step of an evaluation. With a clock (in milliseconds), also adds to `times` how long the step took. */
+/** With a clock (in milliseconds), adds to `times` how long the step took. */
 const timed = <Result>(times: RuleTime[], rule: string, clock: (() => number) | undefined, step: () => Result): Result => {
   if (!clock) return step();
   const start = clock();
@@ -176,7 +160,7 @@ const timed = <Result>(times: RuleTime[], rule: string, clock: (() => number) | 
 
 const TOO_LARGE = `the body cannot be redacted: it has, or would have, more than ${CHUNK_BYTES} bytes`;
 
-/** Replaces the body by a redacted one. @returns the reason why the delivery must be blocked; null if it must not be */
+/** @returns why the delivery must be blocked; null if it must not be */
 const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redacted): BlockReason | null => {
   const { verdicts, redactions, body } = progress;
   if (body.bytes.length > CHUNK_BYTES || bytes.length > CHUNK_BYTES) {
@@ -189,7 +173,7 @@ const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redac
   return null;
 };
 
-/** Applies one rule. @returns the reason why the delivery must be blocked; null if it must not be */
+/** @returns why the delivery must be blocked; null if it must not be */
 const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRule, subject: RuleSubject): BlockReason | null => {
   const found = find(subject, progress.content);
   if (!found) {
@@ -201,12 +185,11 @@ const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRul
   return action === 'block' ? kind : null;
 };
 
-/** The name under which the redaction patterns of the tenant are listed among the rules. */
+/** Names the redaction patterns of the tenant among the rules. */
 const REDACTION = 'redaction';
 
 /**
- * Compiles rules and redaction patterns, which have been checked before. The list must not contain rules of the kind
- * `rate`. With a `clock` (in milliseconds), the results contain how long each rule took.
+ * Rules and patterns are checked before; none of the kind `rate`. With a `clock` (in milliseconds), results have the time of each rule.
  * @throws Error if a pattern or a query cannot be compiled
  */
 export const compileRules = (

@@ -3,12 +3,9 @@ import { displayText, integer } from '../fields.ts';
 import { DETECTORS } from '../redaction/detectors.ts';
 import { MAX_BODY_BYTES } from './delivery-body.ts';
 
-/** The maximum number of rules of a tenant, and of rules of an integration. */
+/** Per tenant, and per integration. */
 export const MAX_RULES = 50;
-/**
- * A delivery is blocked if more deliveries than this led to it, one causing the next. AWS Lambda stops recursive calls
- * at the same number.
- */
+/** Blocked if more deliveries led to it, one causing the next. AWS Lambda stops recursive calls at the same number. */
 export const MAX_CAUSATION_DEPTH = 16;
 const MAX_RATE = 100_000;
 const MAX_RATE_SECONDS = 86_400;
@@ -20,10 +17,7 @@ export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number];
 export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label', 'hold'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
-/**
- * The names of the checks that the platform makes itself. A rule must not have such a name, because its verdicts could
- * then not be told apart from those of the check.
- */
+/** The platform's own checks: a rule of the same name could not be told apart from the check. */
 export const RESERVED_NAMES: readonly string[] = [
   'json',
   'depth',
@@ -144,7 +138,7 @@ export const GuardrailRule = z
 
 export type GuardrailRule = z.output<typeof GuardrailRule>;
 
-/** A schema for an ordered list of rules with different names. */
+/** Ordered, with different names. */
 export const GuardrailRules = z
   .array(GuardrailRule)
   .max(MAX_RULES)

@@ -8,7 +8,7 @@ import { counted, emptyWindow, hasRoom, type WindowState } from './sliding-windo
 
 type Verdict = GuardrailVerdict['verdict'];
 
-/** The combined verdict of all checks: the strongest one, and the name of the check that gave it. */
+/** The strongest verdict of all checks, and the check that gave it. */
 export type TrialVerdict = { readonly verdict: Verdict; readonly rule: string | null };
 
 const BY_STRENGTH: readonly Verdict[] = ['pass', 'label', 'redact', 'hold', 'block'];
@@ -19,27 +19,26 @@ const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
     { verdict: 'pass', rule: null },
   );
 
-/** Returns the verdicts of the built-in checks, which do not depend on rules. */
+/** Of the built-in checks, which do not depend on rules. */
 const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
   guardrails.filter(({ rule }) => rule !== 'rules' && RESERVED_NAMES.includes(rule));
 
-/** Returns whether a delivery was blocked by something other than a rule. */
+/** By something other than a rule. */
 const isBlockedAnyway = ({ reason, guardrails }: DeliveryFacts): boolean =>
   reason !== null &&
   !guardrails.some(
     ({ rule, verdict }) => (verdict === 'block' || verdict === 'hold') && (rule === 'rules' || !RESERVED_NAMES.includes(rule)),
   );
 
-/** Returns the combined verdict that was reached when the delivery was received. */
+/** As reached when the delivery was received. */
 export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict => {
   const then = strongest(guardrails);
   return reason !== null && then.verdict !== 'block' && then.verdict !== 'hold' ? { verdict: 'block', rule: null } : then;
 };
 
 /**
- * Creates a function that returns what the tried rules would decide about a delivery. Its argument `result` is the
- * result of all of these rules except those of the kind `rate`. The function must be called once for each delivery,
- * oldest first, because the rules in `rates` count deliveries.
+ * The function returns what the tried rules would decide; `result` is that of all of them but the kind `rate`. Call it once for each
+ * delivery, oldest first, because the rules in `rates` count deliveries.
  */
 export const createTrial = (rates: readonly RateRule[]) => {
   const windows = new Map<string, WindowState>();

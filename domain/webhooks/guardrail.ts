@@ -2,7 +2,7 @@ import type { BodyVerdict } from './body-inspection.ts';
 import type { GuardrailKind } from './guardrail-rule.ts';
 import type { Integration } from './integration.ts';
 
-/** Why a delivery is blocked or held: the name of a built-in check, or the kind of the rule. */
+/** The name of a built-in check, or the kind of the rule. */
 export type BlockReason =
   | 'paused'
   | 'agent_inactive'
@@ -24,7 +24,7 @@ export type GuardrailVerdict = {
   readonly note: string | null;
 };
 
-/** What the built-in guardrails check. The signature of the delivery was verified before. */
+/** The signature was verified before. */
 export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly isAgentActive: boolean;
@@ -34,7 +34,7 @@ export type GuardrailInput = {
   readonly fault?: string | undefined;
 };
 
-/** `reason` is why the delivery is blocked or held; null if it is accepted. `guardrails` lists the verdict of each check. */
+/** `reason`: why blocked or held; null if accepted. `guardrails`: the verdict of each check. */
 export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 export const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
@@ -58,10 +58,7 @@ const JSON_BLOCK_REASONS: Readonly<Record<BodyVerdict, BlockReason | null>> = {
   too_deep: 'too_deep',
 };
 
-/**
- * Applies the built-in guardrails to a delivery. If they block it, the delivery is still recorded and its provider gets
- * a success response, but it is not sent to a runner.
- */
+/** A blocked delivery is still recorded and its provider gets a success response, but it is not sent to a runner. */
 export const evaluateGuardrails = ({ integration, isAgentActive, event, json, fault }: GuardrailInput): GuardrailResult => {
   const guardrails = fault === undefined ? JSON_VERDICTS[json] : [block('json', `${NOT_JSON}: ${fault}`)];
   if (integration.is_paused) return { reason: 'paused', guardrails };

@@ -14,10 +14,7 @@ const isBareBody = ({ isBare }: Handshake, body: ReceivedBody): boolean => {
   }
 };
 
-/**
- * Returns the response to a provider's handshake; null if the request is not a handshake, or if it has content, which
- * must not be lost. `key` is the key with which the signature of the request was verified.
- */
+/** Null if the request is no handshake, or has content, which must not be lost. `key`: that of the verified signature. */
 export const handshakeReply = (
   provider: Provider,
   { body, fields }: { readonly body: ReceivedBody; readonly fields: BodyFields },

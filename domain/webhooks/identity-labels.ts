@@ -2,10 +2,7 @@ import type { InspectedBody } from './body-inspection.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
 import type { PresetOwner } from './provider-preset.ts';
 
-/**
- * Returns labels which say that the delivery id, or the event, that the owner of an integration wants from a field of
- * the body cannot be read there.
- */
+/** The delivery id, or the event, cannot be read from the body's field that the owner of the integration has set. */
 export const identityLabels = (
   { delivery_id_source, options }: PresetOwner,
   { sha256, fields, unclear = [] }: InspectedBody,

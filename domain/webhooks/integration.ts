@@ -13,8 +13,8 @@ export const category = 'integration';
 export const platform = true;
 
 /**
- * What happens to a body replay, which is a known body with a new delivery id. `mark`: read models mark it. `block`: it
- * is blocked. `off`: it is treated like any other delivery.
+ * A body replay is a known body with a new delivery id. `mark`: read models mark it; `block`: it is blocked; `off`: like any other
+ * delivery.
  */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
@@ -22,7 +22,7 @@ export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 export type IntegrationSettings = {
   agent_id: string;
   label: string;
-  /** The names of the provider's events that are accepted. If the list is empty, all events are. */
+  /** The provider's events that are accepted; empty: all. */
   event_filter: readonly string[];
   replay_guard: ReplayGuard;
   options: IntegrationOptions;
@@ -38,7 +38,7 @@ export type IntegrationConnection = IntegrationSettings & {
 
 export type IntegrationChanges = Partial<IntegrationSettings & { is_paused: boolean; paused_reason: string | null }>;
 
-/** The encrypted secret, and the encrypted previous secret, which is null if there is none. */
+/** Encrypted; the previous one is null if there is none. */
 export type SealedSecrets = { readonly sealed_secret: string; readonly sealed_previous_secret: string | null };
 
 export type IntegrationEvent =
@@ -56,17 +56,17 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   provider: Provider;
   sealed_previous_secret: string | null;
   previous_secret_valid_until: string | null;
-  /** The time at which the secret was last replaced; null if it never was. */
+  /** Null if the secret was never replaced. */
   secret_rotated_at: string | null;
   is_paused: boolean;
   paused_reason: string | null;
-  /** The guardrail rules for the deliveries of this integration. They apply after the rules of the tenant. */
+  /** They apply after the rules of the tenant. */
   guardrails: readonly GuardrailRule[];
   created_at: string;
   updated_at: string;
 };
 
-/** What guardrails need to know about the source of a delivery, which is an integration or the webhook of a skill. */
+/** An integration or the webhook of a skill. */
 export type GuardedSource = Pick<Integration, 'id' | 'tenant_id' | 'agent_id' | 'guardrails'> & { readonly provider: string };
 
 export const initial: Integration = {
@@ -113,12 +113,11 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
   }
 };
 
-/** The fields that say how the deliveries of an integration are verified and read. */
+/** How deliveries are verified and read. */
 export type IntegrationSource = Pick<IntegrationConnection, 'provider' | 'delivery_id_source' | 'options'>;
 
 /**
- * Checks the arguments for a new integration: the provider must support the options and the secret, and only an
- * integration of custom_hmac may set where its delivery id is.
+ * The provider must support the options and the secret; only custom_hmac may set where its delivery id is.
  * @returns the secret as it is used; undefined if the platform has to create one
  * @throws Refusal invalid if not
  */
@@ -133,19 +132,16 @@ export const checkConnection = (
   return readSecret(provider, options, secret);
 };
 
-/**
- * Returns how body replays are treated if the user has not chosen this. If the provider signs the delivery id, nobody
- * can send a known body with another id, so body replays are marked for the other providers only.
- */
+/** If the user has not chosen. If the provider signs the delivery id, a known body cannot be sent with another id: no guard is needed. */
 export const defaultReplayGuard = (source: IntegrationSource): ReplayGuard => (presetOf(source).isIdSigned ? 'off' : 'mark');
 
-/** Returns the URL path to which the provider sends its deliveries, below the public URL of the platform. */
+/** Below the public URL of the platform. */
 export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 
-/** Returns the last four characters of a secret after an ellipsis, so that users can tell their secrets apart. */
+/** The last four characters after an ellipsis, so that users can tell their secrets apart. */
 export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
-/** Checks that the integration is connected and belongs to the tenant. @throws Refusal not_found if not */
+/** @throws Refusal not_found if it is not connected or belongs to another tenant */
 export const assertConnected = (integration: Integration, tenant_id: string): void => {
   if (integration.status !== 'connected' || integration.tenant_id !== tenant_id)
     throw new Refusal('not_found', 'There is no such webhook integration');
@@ -167,10 +163,7 @@ const checkChangedOptions = ({ provider, options }: Integration, changed: Integr
     );
 };
 
-/**
- * Changes settings of the integration. Resuming a paused integration also clears `paused_reason`.
- * @throws Refusal not_found if it is not connected, invalid if the provider does not have these options
- */
+/** Resuming also clears `paused_reason`. @throws Refusal not_found, invalid if the provider does not have these options */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -181,11 +174,7 @@ export const update =
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];
   };
 
-/**
- * Replaces the secret of the integration. The previous secret stays valid until `overlapSeconds` seconds after the time
- * `at` (RFC 3339).
- * @throws Refusal not_found if the integration is not connected
- */
+/** The previous secret stays valid until `overlapSeconds` after `at` (RFC 3339). @throws Refusal not_found if it is not connected */
 export const rotateSecret =
   (tenant_id: string, secret: { sealed_secret: string; secret_hint: string }, overlapSeconds: number, at: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -194,10 +183,7 @@ export const rotateSecret =
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
   };
 
-/**
- * Ends the overlap after a rotation: from now on, the previous secret is not accepted.
- * @throws Refusal not_found if the integration is not connected
- */
+/** From now on, the previous secret is not accepted. @throws Refusal not_found if the integration is not connected */
 export const dropPreviousSecret =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -205,10 +191,7 @@ export const dropPreviousSecret =
     return integration.sealed_previous_secret === null ? [] : [{ type: 'IntegrationPreviousSecretDropped', data: {} }];
   };
 
-/**
- * Replaces the stored secrets, which are encrypted with an old data key (`sealed`), with the same secrets encrypted
- * with another data key. Does nothing if the stored secrets are no longer `sealed`.
- */
+/** Encrypts the same secrets with another data key. Does nothing if the stored ones are no longer `sealed`. */
 export const resealSecret =
   (sealed: SealedSecrets, resealed: SealedSecrets) =>
   ({ status, sealed_secret, sealed_previous_secret }: Integration): IntegrationEvent[] =>
@@ -216,7 +199,7 @@ export const resealSecret =
       ? [{ type: 'IntegrationSecretResealed', data: resealed }]
       : [];
 
-/** Replaces the guardrail rules of the integration. @throws Refusal not_found if it is not connected */
+/** @throws Refusal not_found if it is not connected */
 export const replaceGuardrails =
   (tenant_id: string, rules: readonly GuardrailRule[]) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -224,10 +207,7 @@ export const replaceGuardrails =
     return jsonEqual(rules, integration.guardrails) ? [] : [{ type: 'GuardrailsReplaced', data: { rules } }];
   };
 
-/**
- * Disconnects the integration: its webhook URL no longer accepts deliveries.
- * @throws Refusal not_found if it is not connected
- */
+/** The webhook URL no longer accepts deliveries. @throws Refusal not_found if it is not connected */
 export const disconnect =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -235,8 +215,6 @@ export const disconnect =
     return [{ type: 'IntegrationDisconnected', data: {} }];
   };
 
-/**
- * Returns whether the secret before the last rotation is still valid at the time `at` (RFC 3339 UTC with milliseconds).
- */
+/** The secret before the last rotation, at `at` (RFC 3339 UTC with milliseconds). */
 export const acceptsPreviousSecret = ({ sealed_previous_secret, previous_secret_valid_until }: Integration, at: string): boolean =>
   sealed_previous_secret !== null && previous_secret_valid_until !== null && at < previous_secret_valid_until;

@@ -1,6 +1,6 @@
 /**
- * The text of a field, as the body says it: a string, or a number with exactly its digits. `unclear`: the field has
- * another type, or several members have its name and different values: some programs read the first, others the last.
+ * A string, or a number with exactly its digits. `unclear`: another type, or several members with its name and different values, of which
+ * some programs read the first, others the last.
  */
 export type FieldText = { readonly text: string } | 'unclear';
 
@@ -13,13 +13,13 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const MINUS = 0x2d;
 
-/** The pointers as a tree: the names that lead from one value to the next. */
+/** The pointers as a tree of names. */
 type Node = { pointer: string | null; readonly children: Map<string, Node> };
 type Scan = { readonly json: Buffer; readonly found: Map<string, FieldText> };
 
 const newNode = (): Node => ({ pointer: null, children: new Map() });
 
-/** Returns the name that one part of a JSON pointer stands for. */
+/** Unescapes a part of a JSON pointer. */
 export const fieldName = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
 const treeOf = (pointers: readonly string[]): Node => {
@@ -91,13 +91,13 @@ const fieldAt = (json: Buffer, from: number, end: number): FieldText => {
 
 const isSame = (one: FieldText, other: FieldText): boolean => one !== 'unclear' && other !== 'unclear' && one.text === other.text;
 
-/** Everything below a name that occurs twice in an object is unclear, unless it is the same text. */
+/** Below a name that occurs twice in an object, everything is unclear, unless it is the same text. */
 const add = ({ found }: Scan, pointer: string, field: FieldText): void => {
   const known = found.get(pointer);
   found.set(pointer, known === undefined || isSame(known, field) ? field : 'unclear');
 };
 
-/** Marks the fields below a member that are missing in one of two members with the same name. */
+/** Marks the fields that are missing in one of two members with the same name. */
 const markMissing = (scan: Scan, node: Node, before: ReadonlySet<string>): void => {
   if (node.pointer !== null && before.has(node.pointer) !== scan.found.has(node.pointer)) scan.found.set(node.pointer, 'unclear');
   for (const child of node.children.values()) markMissing(scan, child, before);
@@ -152,10 +152,7 @@ const readValue = (scan: Scan, at: number, node: Node): number => {
   return end;
 };
 
-/**
- * Returns the texts of fields in valid JSON, by their JSON pointers (RFC 6901). A field that does not exist is not in
- * the map.
- */
+/** By JSON pointer (RFC 6901); valid JSON only. Without fields that do not exist. */
 export const jsonFields = (json: Uint8Array, pointers: readonly string[]): ReadonlyMap<string, FieldText> => {
   const scan: Scan = { json: Buffer.from(json.buffer, json.byteOffset, json.length), found: new Map() };
   readValue(scan, skipBlanks(scan.json, 0), treeOf(pointers));

@@ -1,14 +1,8 @@
-/**
- * The path to a value in a JSON document: the member names and item indexes that lead to it, from the outermost to the
- * innermost.
- */
+/** Member names and item indexes, from the outermost to the innermost. */
 export type ValuePath = readonly (string | number)[];
 
 type Reviver = (this: unknown, name: string, value: unknown, context: { readonly source?: string }) => unknown;
-/**
- * The object JSON with the functions of the proposal "JSON.parse source text access", which TypeScript does not declare
- * yet.
- */
+/** Has the functions of the proposal "JSON.parse source text access", which TypeScript does not declare yet. */
 type SourceJson = {
   readonly parse: (text: string, reviver: Reviver) => unknown;
   readonly rawJSON: (source: string) => object;
@@ -16,31 +10,31 @@ type SourceJson = {
 };
 const sourceJson = JSON as unknown as SourceJson;
 
-/** Parses JSON. `map` gets each number, and its text, and returns the value that takes its place. */
+/** `map` gets each number, and its text, and returns the value in its place. */
 export const parseWithNumbers = (json: string, map: (number: number, source: string) => unknown): unknown =>
   sourceJson.parse(json, (_, value, { source }) => (typeof value === 'number' ? map(value, source!) : value));
 
-/** Parses JSON so that JSON.stringify writes each number with the digits that it has in the text. */
+/** JSON.stringify then writes each number with the digits that it has in the text. */
 const parseExactly = (json: string): unknown => parseWithNumbers(json, (_, source) => sourceJson.rawJSON(source));
 
-/** Matches JSON that may have a number which JSON.stringify would write with other digits. */
+/** JSON that may have a number which JSON.stringify would write with other digits. */
 const UNUSUAL_NUMBER = /(?:"\s*:|[[,])\s*(?:-?\d{16}|-?\d+[.eE]|-0)|^\s*-?\d/;
 
 const keepDigits = (number: number, source: string): unknown => (String(number) === source ? number : sourceJson.rawJSON(source));
 
 /**
- * Parses JSON to be shown or copied: a number that JavaScript would write with other digits is a raw number, which
- * JSON.stringify writes as it is in the text. All other values are as JSON.parse returns them.
+ * A number that JavaScript would write with other digits is a raw number, which JSON.stringify writes as in the text. All else as
+ * JSON.parse.
  */
 export const parseForDisplay = (json: string): unknown =>
   UNUSUAL_NUMBER.test(json) ? parseWithNumbers(json, keepDigits) : (JSON.parse(json) as unknown);
 
-/** Returns whether a value is a raw number of `parseForDisplay`. */
+/** As of `parseForDisplay`. */
 export const isRawNumber = (value: unknown): boolean => sourceJson.isRawJSON(value);
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Sets a member by defining it. An assignment to a member `__proto__` would change the prototype instead. */
+/** By defining it: an assignment to a member `__proto__` would change the prototype instead. */
 const setMember = (container: object, name: string | number, value: string): void =>
   void Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
 
@@ -54,10 +48,7 @@ const replaceValue = (root: object, path: ValuePath, text: string): void => {
   if (isContainer(container) && Object.hasOwn(container, last)) setMember(container, last, text);
 };
 
-/**
- * Returns a JSON text in which the values at these paths are replaced by a text. A path into a value that is replaced
- * is ignored.
- */
+/** Ignores a path into a value that is replaced. */
 export const replaceValues = (json: string, paths: readonly ValuePath[], text: string): string => {
   if (paths.some((path) => path.length === 0)) return JSON.stringify(text);
   const root = parseExactly(json);

@@ -3,13 +3,9 @@ import type { MailContent } from '../mail/content.ts';
 import type { DeliveryFacts } from './delivery.ts';
 import type { MailOrigin } from './mail-origin.ts';
 
-/** The provider of deliveries that are mail to agents. */
 export const MAIL_PROVIDER = 'mail';
 
-/**
- * The facts of a delivery that is mail. The delivery has the id of the mail message; `integration_id` is the id of the
- * mailbox.
- */
+/** It has the id of the mail message; `integration_id` is the id of the mailbox. */
 export type MailFacts = DeliveryFacts & { provider: typeof MAIL_PROVIDER; mail: MailOrigin };
 
 export type NewMail = {
@@ -21,7 +17,7 @@ export type NewMail = {
   readonly at: string;
 };
 
-/** Returns the facts and the body of the delivery that brings a mail message to an agent. The body is JSON. */
+/** The body is JSON. */
 export const mailDelivery = ({ message_id, agent_id, origin, content, at }: NewMail): { facts: MailFacts; body: Uint8Array } => {
   const { attachments, authentication } = origin;
   const files = attachments.map(({ attachment_id: id, filename, content_type, size_bytes, sha256 }) => ({
@@ -46,5 +42,5 @@ export const mailDelivery = ({ message_id, agent_id, origin, content, at }: NewM
   return { facts, body };
 };
 
-/** Returns the mail message in the body of a mail delivery. @throws SyntaxError if the body is not JSON */
+/** @throws SyntaxError if the body is not JSON */
 export const contentIn = (body: Uint8Array): MailContent => JSON.parse(new TextDecoder().decode(body)) as MailContent;

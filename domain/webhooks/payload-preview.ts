@@ -21,7 +21,7 @@ const MAIL: readonly PreviewCandidate[] = [
   ['from', '/from', '/from/address'],
 ];
 
-/** Returns candidates for a document of an unknown kind: its own fields, those in `data` after them. */
+/** For a document of an unknown kind: its own fields, then those in `data`. */
 const ownFields = (document: unknown): PreviewCandidate[] => {
   if (document === null || typeof document !== 'object' || Array.isArray(document)) return [];
   const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
@@ -42,7 +42,7 @@ const fieldOf = (document: unknown, [name, ...pointers]: PreviewCandidate): Prev
   return null;
 };
 
-/** Returns the fields of a document that the candidates name: at most two, in the order of the candidates. */
+/** At most two, in the order of the candidates. */
 const fieldsOf = (document: unknown, candidates: readonly PreviewCandidate[]): PreviewField[] => {
   const found: PreviewField[] = [];
   for (const candidate of candidates) {
@@ -54,8 +54,8 @@ const fieldsOf = (document: unknown, candidates: readonly PreviewCandidate[]): P
 };
 
 /**
- * Returns the fields of a payload that tell it apart from others of its provider: at most two, with the best one first.
- * If the payload has none of the provider's known fields, the first fields with a text or a whole number are taken.
+ * Distinguish the payload from others of its provider: at most two, best first. Without a known field, the first fields with a text or a
+ * whole number.
  */
 export const payloadPreview = (provider: string, document: unknown): PreviewField[] => {
   const candidates = provider === MAIL_PROVIDER ? MAIL : findDefinition(provider)?.preview;

@@ -2,9 +2,6 @@ import { createHash } from 'node:crypto';
 
 const FINGERPRINT_LENGTH = 16;
 
-/**
- * Returns a short text that identifies a kind of problem. Two deliveries have the same text if, and only if, all of
- * these properties are the same.
- */
+/** The same text if, and only if, all of these properties are the same. */
 export const problemFingerprint = (...properties: readonly (string | null)[]): string =>
   createHash('sha256').update(JSON.stringify(properties)).digest('hex').slice(0, FINGERPRINT_LENGTH);

@@ -2,7 +2,7 @@ import { invalid } from '../refusal.ts';
 import type { IntegrationOptions } from './conventions/integration-options.ts';
 import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
-/** Checks that the provider has these options, and that they can be combined. @throws Refusal invalid if not */
+/** @throws Refusal invalid if the provider lacks an option, or if they cannot be combined */
 export const checkOptions = (provider: Provider, options: IntegrationOptions): void => {
   const { options: allowed = [], checkOptions: check } = PROVIDER_DEFINITIONS[provider];
   const known: readonly string[] = allowed;

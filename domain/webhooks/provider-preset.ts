@@ -9,8 +9,8 @@ import { sameBytesAge } from './retry-schedule.ts';
 import { isFresh, isWithin } from './signature.ts';
 
 /**
- * The field of a body that contains the time of signing in Unix milliseconds. It may differ from the present by
- * `toleranceSeconds`. A provider that sends the same bytes again may do so until they are `maxAgeSeconds` old.
+ * The field with the time of signing in Unix milliseconds, which may differ from the present by `toleranceSeconds`. A provider that sends
+ * the same bytes again may do so until they are `maxAgeSeconds` old.
  */
 type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number; readonly maxAgeSeconds: number };
 
@@ -22,16 +22,13 @@ export type ProviderPreset = {
   readonly scheme: SignatureScheme;
   readonly forms: FormUse;
   readonly isIdSigned: boolean;
-  /** JSON pointers to the body fields that are needed to read a delivery. */
+  /** Body fields that are needed to read a delivery. */
   readonly pointers: readonly string[];
-  /** Whether the body must be read to find the delivery id or the signing time, or to answer a handshake. */
+  /** To find the delivery id or the signing time, or to answer a handshake. */
   readonly needsBody: boolean;
 };
 
-/**
- * Returns the names of headers of which a request must have one and has none, so that its signature cannot be checked;
- * null if there are none.
- */
+/** Headers of which a request must have one and has none, so that its signature cannot be checked. */
 export const missingHeaders = (
   { scheme, delivery, isIdSigned }: ProviderPreset,
   request: Pick<SignedRequest, 'header'>,
@@ -74,14 +71,11 @@ const buildPreset = (owner: PresetOwner): ProviderPreset => {
 };
 
 const GITHUB: PresetOwner = { provider: 'github', delivery_id_source: null, options: {} };
-/** The presets of integrations without settings of their own. */
+/** For integrations without settings of their own. */
 const presets = new Map(PROVIDERS.map((provider) => [provider, buildPreset({ ...GITHUB, provider })]));
 const customPresets = new WeakMap<PresetOwner, ProviderPreset>();
 
-/**
- * Returns how the deliveries of an integration are verified and read. For an unknown integration, pass null: its
- * deliveries are then checked like those of `github`, so that the check takes the same time as for a known one.
- */
+/** Null: an unknown integration, checked like one of `github`, so that this takes the same time as for a known one. */
 export const presetOf = (owner: PresetOwner | null): ProviderPreset => {
   const { provider, delivery_id_source, options } = owner ?? GITHUB;
   const preset = delivery_id_source === null && Object.keys(options).length === 0 ? presets.get(provider) : undefined;
@@ -94,17 +88,14 @@ const customPresetOf = (owner: PresetOwner): ProviderPreset => {
   return known;
 };
 
-/** Returns the delivery id and the event name of a request. Without an inspected body, only headers are read. */
+/** Without an inspected body, only headers are read. */
 export const identityOf = (
   { delivery, event }: ProviderPreset,
   request: Pick<SignedRequest, 'header'>,
   body?: InspectedBody,
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
 
-/**
- * Returns whether the signing time of a delivery is close enough to the time `at` (RFC 3339), or can be that of an
- * earlier attempt with the same bytes. `body` is required if the signing time is in the body.
- */
+/** Close enough to `at` (RFC 3339), or of an earlier attempt with the same bytes. `body` is required if the signing time is in it. */
 export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
   if (!isFresh(scheme, request, at)) return false;
   if (!bodyTimestamp || !body) return true;
@@ -113,10 +104,7 @@ export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: Sig
   return isWithin(signedAt, at, bodyTimestamp.toleranceSeconds) || (age > 0 && age <= bodyTimestamp.maxAgeSeconds * 1_000);
 };
 
-/**
- * Returns whether a delivery is within the accepted age, but too old to be the first attempt. Such a delivery is a retry
- * by the provider or a replay by somebody else.
- */
+/** Within the accepted age, but too old for the first attempt: a retry by the provider or a replay by someone else. */
 export const isLate = ({ bodyTimestamp }: ProviderPreset, at: string, body?: InspectedBody): boolean =>
   bodyTimestamp !== undefined &&
   body !== undefined &&

@@ -6,12 +6,9 @@ import type { ProviderSecret } from './conventions/provider-definition.ts';
 import { isEd25519Key } from './ed25519-key.ts';
 import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
-/** The minimum length of a secret that a user chooses, in bytes. */
+/** For a secret that a user chooses. */
 const MIN_SECRET_BYTES = 24;
-/**
- * The length of a secret that the platform creates, in base62 characters. It has about as many possible values as 32
- * random bytes.
- */
+/** In base62 characters, for a secret that the platform creates: about as many values as 32 random bytes. */
 const SECRET_LENGTH = 43;
 
 const HEX_KEY = /^[0-9a-f]{64}$/i;
@@ -23,11 +20,11 @@ const secretOf = (provider: Provider): ProviderSecret => PROVIDER_DEFINITIONS[pr
 
 const usesWhsec = (provider: Provider): boolean => secretOf(provider).form === 'whsec';
 
-/** Returns whether the secret is the public key of the sender. */
+/** The secret is the public key of the sender. */
 export const usesPublicKey = (provider: Provider, { algorithm }: IntegrationOptions): boolean =>
   secretOf(provider).form === 'public_key' || algorithm === 'ed25519';
 
-/** Returns whether a text can be decoded: its padding may be absent, but not wrong. */
+/** Padding may be absent, but not wrong. */
 const isBase64 = (text: string): boolean => (text.endsWith('=') ? text.length % 4 === 0 : text.length % 4 !== 1);
 
 const checkStandardSecret = (provider: Provider, secret: string): void => {
@@ -48,7 +45,7 @@ const checkPublicKey = (provider: Provider, secret: string): void => {
     throw invalid('/secret', `must be the public key of the sender: this is no Ed25519 key, although it has the form (${form})`);
 };
 
-/** What surrounds a secret that was copied with it, or takes its place, where the provider creates the secret. */
+/** Copied with the secret, or in its place, where the provider creates it. */
 const NOT_ALONE: readonly (readonly [RegExp, string])[] = [
   [/^(?:bearer|basic|token)\s/i, 'starts with a word of an HTTP header'],
   [/^[A-Za-z_][\w.-]*\s*[=:]\s*[^=\s]/, 'starts with the name of a setting'],
@@ -59,7 +56,7 @@ const NOT_ALONE: readonly (readonly [RegExp, string])[] = [
   [/^([a-z]{2,}_)\1/i, 'has its first letters twice'],
   [/[;,]$/, 'ends with a semicolon or a comma'],
 ];
-/** Matches a text that pages show instead of a secret. */
+/** Shown on pages instead of a secret. */
 const MASK = /[•●∙]{3}|^[*·.…\s]+$/;
 
 const checkAlone = (provider: Provider, secret: string): void => {
@@ -75,15 +72,12 @@ const checkMistaken = (provider: Provider, secret: string): void => {
   if (found) throw invalid('/secret', `is ${found} of ${provider}: copy the ${issuedAs} instead`);
 };
 
-/** Checks a secret that is sent as it is, in a header. HTTP has no place for other characters. */
+/** Sent as it is, in a header. HTTP has no place for other characters. */
 const checkToken = (secret: string): void => {
   if (!VISIBLE_ASCII.test(secret)) throw invalid('/secret', 'must contain only ASCII characters, because it is sent in a header');
 };
 
-/**
- * Returns a secret without what copying adds to it. Quotation marks are removed only if they cannot belong to it; where
- * people choose the secret themselves, they could.
- */
+/** Without what copying adds. Quotation marks are removed only if they cannot belong to it; they can where people choose the secret. */
 const cleanSecret = (isFixedForm: boolean, pasted: string): string => {
   const secret = isFixedForm ? cleanPasted(pasted) : trimPasted(pasted);
   if (secret === '') throw invalid('/secret', 'must not be empty', 'too_small');
@@ -94,9 +88,8 @@ const cleanSecret = (isFixedForm: boolean, pasted: string): string => {
 };
 
 /**
- * Returns the secret of an integration as it is used: without the blanks, line ends and invisible characters that were
- * copied with it. If it is undefined, the platform has to create one; this is refused for providers that create it
- * themselves.
+ * Without blanks, line ends and invisible characters that were copied with it. Undefined: the platform has to create one; refused for
+ * providers that create it themselves.
  * @throws Refusal invalid if no delivery could be verified with the secret, or if it is too short
  */
 export const readSecret = (provider: Provider, options: IntegrationOptions, pasted: string | undefined): string | undefined => {
@@ -118,6 +111,6 @@ export const readSecret = (provider: Provider, options: IntegrationOptions, past
   return secret;
 };
 
-/** Creates a secret in the format of the provider. `random` returns a text of `length` random base62 characters. */
+/** `random` returns base62 characters. */
 export const createSecret = (provider: Provider, random: (length: number) => string): string =>
   usesWhsec(provider) ? `whsec_${hash('sha256', random(SECRET_LENGTH), 'base64')}` : random(SECRET_LENGTH);

@@ -37,10 +37,10 @@ const definitions = {
   custom_hmac: customHmac,
 };
 
-/** The name of a service whose deliveries the platform can verify. Names are stored, so they never change. */
+/** Names are stored, so they never change. */
 export type Provider = keyof typeof definitions;
 
-/** What the platform knows of each provider. The order is that of the API and of forms. */
+/** In the order of the API and of forms. */
 export const PROVIDER_DEFINITIONS: Readonly<Record<Provider, ProviderDefinition>> = definitions;
 
 export const PROVIDERS = Object.keys(definitions) as readonly Provider[];

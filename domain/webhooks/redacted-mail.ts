@@ -3,10 +3,7 @@ import { contentIn } from './mail-delivery.ts';
 
 const redactedIn = (text: string | null): number => text?.match(/\[redacted:/g)?.length ?? 0;
 
-/**
- * Removes the HTML of a redacted message if fewer parts were replaced in it than in the text. Tags can divide a word in
- * HTML, so that a pattern does not match it; in the text, the word is whole.
- */
+/** Removes the HTML if fewer parts were replaced in it than in the text: tags can divide a word, so that a pattern does not match it. */
 export const withoutSplitMatches = (original: MailContent, redacted: Uint8Array): Uint8Array => {
   const content = contentIn(redacted);
   const inText = redactedIn(content.text) - redactedIn(original.text);

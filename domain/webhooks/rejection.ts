@@ -13,19 +13,14 @@ export type RejectionReason =
   | 'delivery_id_missing'
   | 'delivery_id_malformed'
   | 'event_malformed'
-  /**
-   * The body is larger than the limit. `size_bytes` is the size that the Content-Length announced or, if there was
-   * none, the number of bytes received until the call was rejected.
-   */
+  /** `size_bytes`: as announced in Content-Length or, without it, the bytes received until the call was rejected. */
   | 'too_large'
-  /**
-   * The tenant has used up the delivery quota of its plan. Such rejections are only counted, and have no event each.
-   */
+  /** The plan's delivery quota is used up. Only counted, without an event each. */
   | 'rate_limited';
 
-/** A webhook call that was not accepted. Its body is never stored, because its sender is not verified. */
+/** The body is never stored, because its sender is not verified. */
 export type Rejection = {
-  /** The id of the rejected call in the list of deliveries. */
+  /** Identifies the rejected call in the list of deliveries. */
   delivery_id: string;
   agent_id: string;
   reason: RejectionReason;
@@ -34,16 +29,15 @@ export type Rejection = {
   provider_delivery_id: string | null;
   event: string | null;
   size_bytes: number;
-  /** The content type, if the rejection depends on it; cut if it is long. */
+  /** If the rejection depends on it; cut if it is long. */
   content_type?: string;
   /** What is wrong, and what the sender can do; absent if the reason says it all. */
   note?: string;
 };
 
 /**
- * Each integration has one stream of these events: `rejection-<tenant>.<integration>`. `caller` is whose rejections
- * were counted: an IP address, `others` for all further IP addresses if there were too many, or `rate_limited` for
- * deliveries beyond the quota of the plan.
+ * One stream per integration: `rejection-<tenant>.<integration>`. `caller`: an IP address, `others` for all further ones if there were too
+ * many, or `rate_limited` for deliveries beyond the plan's quota.
  */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }

@@ -10,7 +10,7 @@ const SOLE_RELEASE = 'A delivery is released only once: to send it again, redeli
 const unreleasable = (code: string, detail: string, members?: Readonly<Record<string, unknown>>) =>
   conflict('/path/delivery_id', code, detail, members);
 
-/** Checks that a delivery is blocked, held or was held too long, and so can be released. @throws Refusal not_found, conflict */
+/** @throws Refusal not_found, conflict if the delivery is not blocked, held, or was held too long */
 export const assertReleasable = ({ status, released }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (released) {
@@ -21,14 +21,11 @@ export const assertReleasable = ({ status, released }: Delivery): void => {
   if (status === 'accepted') throw unreleasable('not_blocked', 'The delivery was not blocked: to send it again, redeliver it');
 };
 
-/** The refusal if the redaction rules cannot be applied to the body. */
+/** The redaction rules cannot be applied to the body. */
 export const unredactable = (why: string) =>
   unreleasable('not_redactable', `The delivery cannot be released, because it cannot be redacted: ${why}`);
 
-/**
- * Sends a blocked or held delivery to the runners of an agent.
- * @throws Refusal not_found if it does not exist, conflict if it was neither blocked nor held, or was already released
- */
+/** @throws Refusal not_found if it does not exist, conflict if it was neither blocked nor held, or was already released */
 export const release =
   (fields: ReleasedFields) =>
   (delivery: Delivery): DeliveryEvent[] => {
@@ -39,16 +36,16 @@ export const release =
 /** A delivery that is held for longer is given up. */
 export const MAX_HELD_MS = 7 * 86_400_000;
 
-/** Sends a held delivery to the runners of its agent. Returns no event if it is not held any more. */
+/** No event if the delivery is not held any more. */
 export const releaseHeld =
   (checks: ReleaseChecks) =>
   ({ status, facts }: Delivery): DeliveryEvent[] =>
     status === 'held' ? [{ type: 'DeliveryReleased', data: { agent_id: facts!.agent_id, reason: null, ...checks } }] : [];
 
-/** Returns no event if the delivery is not held any more. */
+/** No event if the delivery is not held any more. */
 export const expireHeld = ({ status }: Delivery): DeliveryEvent[] => (status === 'held' ? [{ type: 'HeldDeliveryExpired', data: {} }] : []);
 
-/** The types that the events of deliveries would have if these had been accepted. */
+/** The types of the events if the deliveries had been accepted. */
 const ACCEPTED_TYPES: Readonly<Record<string, DeliveryEvent['type']>> = {
   WebhookBlocked: 'WebhookAccepted',
   SkillWebhookBlocked: 'SkillWebhookCalled',
@@ -60,7 +57,7 @@ const ACCEPTED_TYPES: Readonly<Record<string, DeliveryEvent['type']>> = {
 
 export const isReleased = (event: Recorded): event is ReleasedEvent => event.type === 'DeliveryReleased';
 
-/** Returns the facts of a released delivery, which describe the body that is sent. */
+/** They describe the body that is sent. */
 export const releasedFacts = (facts: DeliveryFacts, { body, redactions = facts.redactions }: ReleasedFields): DeliveryFacts => {
   const described = redactions ? { ...facts, redactions } : facts;
   if (!body) return described;
@@ -69,8 +66,7 @@ export const releasedFacts = (facts: DeliveryFacts, { body, redactions = facts.r
 };
 
 /**
- * Returns the event from which the message of a released delivery is created. This is the first event as if it had been
- * accepted, with the id, position and time of the release. `body` is the redacted body; null to send the body of `first`,
+ * The first event as if it had been accepted, with id, position and time of the release. `body` is redacted; null to send that of `first`,
  * which must then be decrypted.
  */
 export const releasedEvent = (released: ReleasedEvent, first: Recorded, body: Uint8Array | null): Recorded => {

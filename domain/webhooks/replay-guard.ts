@@ -1,8 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * A body that an integration has received; recorded only if the integration blocks body replays. Each body has one
- * stream, whose id is derived from the integration and the digest of the body.
+ * A received body, recorded only if the integration blocks body replays. One stream per body; its id is derived from the integration and
+ * the digest.
  */
 export const category = 'body';
 
@@ -14,16 +14,12 @@ export const initial: SeenBody = { provider_delivery_id: null, at: '' };
 
 export const evolve = (_: SeenBody, event: Recorded<BodyEvent>): SeenBody => ({ ...event.data, at: event.at });
 
-/**
- * How long a received body counts as known, in milliseconds. Within this time, providers send deliveries again. After
- * it, the same body is accepted again.
- */
+/** Within this time, providers send deliveries again. After it, the same body is accepted again. */
 export const REPLAY_WINDOW_MS = 3 * 24 * 3_600_000;
 
 /**
- * Returns whether a body was received before. `first`: it was not received within REPLAY_WINDOW_MS, so the caller must
- * record it now. `known`: it was received with the same delivery id. `replay`: it was received with another delivery
- * id.
+ * `first`: not received within REPLAY_WINDOW_MS, so the caller must record it now. `known`: received with the same delivery id. `replay`:
+ * with another one.
  */
 export const checkBodyReplay = (seen: SeenBody, provider_delivery_id: string, at: string): 'first' | 'known' | 'replay' => {
   if (seen.provider_delivery_id === provider_delivery_id) return 'known';

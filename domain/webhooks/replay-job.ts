@@ -3,15 +3,13 @@ import { conflict, notFound } from '../refusal.ts';
 
 export const category = 'replay';
 
-/** The maximum number of deliveries that one job sends again. */
+/** Per job. */
 export const MAX_REPLAYED = 5_000;
 
-/**
- * The maximum number of deliveries that are handled between two events of a job. It is also the maximum of `per_second`.
- */
+/** Deliveries between two events of a job; also the maximum of `per_second`. */
 export const MAX_BATCH = 100;
 
-/** Criteria that only a replay of the tenant's deliveries has. Each is absent if it was not given. */
+/** Each is absent if it was not given. */
 type TenantCriteria = {
   provider?: string;
   reason?: string;
@@ -24,29 +22,25 @@ type TenantCriteria = {
 };
 
 /**
- * The deliveries that a job sends again (`ids`). All other fields except `agent_id`, `per_second` and `release_reason`
- * are the criteria by which these deliveries were selected.
+ * Sends `ids` again. All other fields except `agent_id`, `per_second` and `release_reason` are the criteria by which these were selected.
  */
 export type ReplaySelection = TenantCriteria & {
-  /** Null: the deliveries were selected among those of all integrations of the tenant. */
+  /** Null: of all integrations of the tenant. */
   integration_id: string | null;
   from: string | null;
   to: string;
   outcome: 'accepted' | 'dead' | 'blocked' | null;
-  /** Why blocked deliveries are released; present only if the outcome is `blocked`. */
+  /** Why blocked deliveries are released; only if the outcome is `blocked`. */
   release_reason?: string;
   event: string | null;
-  /** The agent to which the deliveries are sent; null if each goes to the agent that got it first. */
+  /** Gets the deliveries; null if each goes to the agent that got it first. */
   agent_id: string | null;
-  /** The maximum number of deliveries per second. Absent: as many as possible. */
+  /** Absent: as many as possible. */
   per_second?: number;
   ids: readonly string[];
 };
 
-/**
- * How far a job has come. `done` is the number of deliveries that were handled, and `skipped` how many of these were
- * not sent. `error` tells users why they were not; null if all were sent.
- */
+/** `done`: deliveries that were handled; `skipped`: how many of these were not sent, for the reason `error` (null if all were). */
 export type ReplayProgress = { done: number; skipped: number; error: string | null };
 
 export type ReplayJobEvent =
@@ -61,7 +55,7 @@ export type ReplayJob = ReplaySelection &
   ReplayProgress & {
     status: 'absent' | (typeof JOB_STATUSES)[number];
     created_at: string;
-    /** When the job was requested, or when its progress was last recorded. */
+    /** When the job was requested, or its progress last recorded. */
     advanced_at: string;
     finished_at: string | null;
   };
@@ -103,20 +97,14 @@ export const request =
     return [{ type: 'DeliveriesReplayRequested', data: selection }];
   };
 
-/**
- * Returns how many deliveries of a job can be handled at the time `at`. After a break, a job does not catch up: it never
- * handles more deliveries at once than in one second.
- */
+/** Deliveries to handle at the time `at`. A job does not catch up after a break: never more at once than in one second. */
 export const batchSize = ({ per_second, advanced_at }: ReplayJob, at: string): number => {
   if (per_second === undefined) return MAX_BATCH;
   const seconds = Math.max(0, Date.parse(at) - Date.parse(advanced_at)) / 1_000;
   return Math.floor(per_second * Math.min(1, seconds));
 };
 
-/**
- * Records how far a running job has come. If all deliveries are handled, also records that the job has ended. Does
- * nothing if the job is not running, or if `done` has not increased.
- */
+/** Ends the job if all deliveries are handled. Does nothing if it is not running, or if `done` has not increased. */
 export const advance =
   (progress: ReplayProgress) =>
   (job: ReplayJob): ReplayJobEvent[] => {
@@ -125,10 +113,7 @@ export const advance =
     return progress.done > job.done ? [{ type: 'DeliveriesReplayAdvanced', data: progress }] : [];
   };
 
-/**
- * Cancels a job: deliveries that it has not handled yet are not sent. Does nothing if the job is already canceled.
- * @throws Refusal not_found if there is no such job, conflict if it has finished
- */
+/** Does nothing if already canceled. @throws Refusal not_found if there is no such job, conflict if it has finished */
 export const cancel = (job: ReplayJob): ReplayJobEvent[] => {
   if (job.status === 'absent') throw notFound();
   if (job.status === 'done') throw conflict('/path/id', 'job_finished', 'The job has finished: there is nothing to cancel');

@@ -4,35 +4,26 @@ import type { PresetOwner } from './provider-preset.ts';
 
 const samplesOf = (provider: Provider): readonly Sample[] => PROVIDER_DEFINITIONS[provider].samples;
 
-/**
- * Returns the names of the events of which the platform has samples for this provider. Samples without an event name do
- * not count.
- */
+/** Without samples that have no event name. */
 export const sampleEvents = (provider: Provider): readonly string[] => [
   ...new Set(samplesOf(provider).flatMap(({ event }) => event ?? [])),
 ];
 
-/**
- * Returns the sample for an event; undefined if there is none. If no event is given, returns the provider's ping or, if
- * it has none, its first sample.
- */
+/** Without `event`, the provider's ping or, if it has none, its first sample. */
 export const sampleOf = (provider: Provider, event?: string | undefined): Sample | undefined => {
   const known = samplesOf(provider);
   if (event !== undefined) return known.find((sample) => sample.event === event);
   return known.find((sample) => sample.event === 'ping') ?? known[0];
 };
 
-/** The headers and the body of a sample that is ready to be signed. */
+/** Ready to be signed. */
 export type SampleRequest = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
-/**
- * The name of a field that is added to the body of every sample. Its value is the id of the sample, so that each body
- * is different.
- */
+/** Added to the body of every sample; the id of the sample makes each body different. */
 const MARK = 'annals_test';
 const FORM = 'application/x-www-form-urlencoded';
 
-/** Sets the field with the time of signing, if the body must have one. The samples have 0 there. */
+/** The time of signing, if the body must have one. The samples have 0 there. */
 const setTime = (provider: Provider, body: string, at: string): string => {
   const pointer = PROVIDER_DEFINITIONS[provider].bodyTimestamp?.pointer;
   const name = pointer && `"${pointer.slice(1)}":`;
@@ -59,7 +50,7 @@ const setPointer = (target: Record<string, unknown>, pointer: string, value: str
   Object.defineProperty(at, names.at(-1)!, { value, enumerable: true, configurable: true, writable: true });
 };
 
-/** Puts a value where the settings of an integration say: in a header, or in a field of the body. */
+/** Where the integration's settings say: in a header, or in a field of the body. */
 const placeValue = ({ headers, body }: SampleRequest, source: string | null | undefined, value: string): SampleRequest => {
   if (source == null) return { headers, body };
   if (!source.startsWith('/')) return { headers: { ...headers, [source.toLowerCase()]: value }, body };
@@ -68,10 +59,7 @@ const placeValue = ({ headers, body }: SampleRequest, source: string | null | un
   return { headers, body: JSON.stringify(fields) };
 };
 
-/**
- * Returns the request of a sample with a new delivery id, as the provider would send it at the time `at` (RFC 3339).
- * `id` must consist of letters, digits and hyphens.
- */
+/** As the provider would send it at the time `at` (RFC 3339). `id` is the new delivery id: letters, digits and hyphens. */
 export const sampleRequest = (owner: PresetOwner, sample: Sample, id: string, at: string): SampleRequest => {
   const fresh = (text: string): string => (sample.id === 'digest' ? text : text.replaceAll(sample.id, id));
   const named = Object.entries(sample.headers ?? {}).map(([name, value]): [string, string] => [name, fresh(value)]);

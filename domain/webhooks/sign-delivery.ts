@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type { SignatureScheme, SignedRequest } from './conventions/signature-scheme.ts';
 
-/** Returns whether the key with which deliveries are verified can also sign them. A public key cannot. */
+/** With the key that verifies. A public key cannot sign. */
 export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';
 
 /**
- * Returns the headers with which a provider would sign a request at the Unix time `seconds`. If the scheme also signs
- * headers of the request, such as its id, `request` must already contain them. `verifySignature` accepts the result.
+ * At the Unix time `seconds`. `request` must already contain other headers that are signed, such as the id. `verifySignature` accepts the
+ * result.
  * @throws Error if the scheme cannot sign, or if the request lacks a signed header
  */
 export const signatureHeaders = (

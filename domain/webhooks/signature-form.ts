@@ -3,7 +3,7 @@ import { firstHeader, type SignatureScheme, type SignedRequest } from './convent
 import { anyHeader } from './header-name.ts';
 import { MAX_HEADER_LENGTH, MAX_SIGNATURES, parseSignatures, SIGNATURE_BYTES, signatureTexts, timestampOf } from './signature.ts';
 
-/** Returns the form of one signature, as a text for people. */
+/** Of one signature, for people. */
 const formOf = ({ prefix = '', encoding, algorithm, separator, shape }: SignatureScheme): string => {
   if (algorithm === 'token') return 'be the secret';
   const size = SIGNATURE_BYTES[algorithm];
@@ -13,7 +13,7 @@ const formOf = ({ prefix = '', encoding, algorithm, separator, shape }: Signatur
   return `${separator === undefined ? 'be' : 'contain'} ${prefix === '' ? '' : `${prefix} and `}${digits}`;
 };
 
-/** Returns what is wrong with the header that contains the signatures; null if they can be read. */
+/** Null if the signatures can be read. */
 const headerFault = (scheme: SignatureScheme, header: string): string | null => {
   if (parseSignatures(scheme, header).length > 0) return null;
   const name = `The header ${anyHeader(scheme.headers)}`;
@@ -22,10 +22,7 @@ const headerFault = (scheme: SignatureScheme, header: string): string | null => 
   return `${name} must ${formOf(scheme)}`;
 };
 
-/**
- * Returns what is wrong with the form of the headers from which the signature of a request is read: a signature in
- * another form or of another algorithm, or a time that is no number. Null if they can be read.
- */
+/** Another form or algorithm of the signature, or a time that is no number. Null if they can be read. */
 export const signatureFormFault = (scheme: SignatureScheme, request: SignedRequest): string | null => {
   const header = firstHeader(request, scheme.headers);
   if (!header) return scheme.otherwise ? signatureFormFault(scheme.otherwise, request) : null;

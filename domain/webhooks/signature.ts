@@ -7,10 +7,7 @@ import {
   type SignedTimestamp,
 } from './conventions/signature-scheme.ts';
 
-/**
- * The keys of one integration, as bytes: HMAC secrets, tokens or public keys. `previous` is null if no previous secret
- * is valid any more.
- */
+/** HMAC secrets, tokens or public keys. `previous` is null if no previous secret is valid any more. */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
 export type SignatureFault = 'signature_missing' | 'signature_malformed' | 'signature_mismatch' | 'timestamp_out_of_range';
@@ -23,33 +20,27 @@ export type Verification =
 export const MAX_HEADER_LENGTH = 4096;
 export const MAX_SIGNATURES = 10;
 export const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as const;
-/** The bytes that precede the 32 bytes of an Ed25519 public key in the SPKI format. */
+/** Precedes the 32 bytes of an Ed25519 public key in the SPKI format. */
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
-/**
- * The keys for an unknown integration, so that its check takes the same time as others. The result is not used: the
- * signature for an unknown integration never matches.
- */
+/** For an unknown integration, so that its check takes the same time; it never matches, whatever the result. */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 
-/** What is needed to check a signature. These are plain values, which can be sent to another thread. */
+/** Plain values, which can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureAlgorithm;
-  /** The messages that may have been signed, each as a list of parts. */
+  /** Each may have been signed; a list of parts. */
   readonly messages: readonly (readonly Uint8Array[])[];
   readonly signatures: readonly Uint8Array[];
   readonly keys: SigningKeys;
 };
 
-/**
- * Verifies the signature of a request with the current and the previous secret, in constant time. For an unknown
- * integration, `keys` is null. The age of the signature is not checked here, but by `isFresh`.
- */
+/** Tries the current and the previous secret, in constant time. `keys` is null for an unknown integration. `isFresh` checks the age. */
 export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
   const claim = signatureClaim(scheme, request, keys);
   return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
-/** Returns what is needed to check the signature, or the reason why the request cannot be checked. */
+/** Or the reason why the request cannot be checked. */
 export const signatureClaim = (
   scheme: SignatureScheme,
   request: SignedRequest,
@@ -69,17 +60,11 @@ export const signatureClaim = (
   };
 };
 
-/**
- * Converts the result of `matchSecret` to a verification. If `keys` is null (for an unknown integration), the result is
- * always a mismatch.
- */
+/** Always a mismatch if `keys` is null (for an unknown integration). */
 export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
-/**
- * Returns the secret that matches one of the signatures; null if neither does. Both secrets are always tried, so that
- * the response time does not reveal which one matched.
- */
+/** Null if neither matches. Always tries both secrets, so that the response time does not reveal which one matched. */
 export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret | null => {
   const current = isSignedWith(claim, keys.current);
   const previous = keys.previous !== null && isSignedWith(claim, keys.previous);
@@ -87,20 +72,15 @@ export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret |
   return previous ? 'previous' : null;
 };
 
-/**
- * Returns whether the signed timestamp of a request differs from the time `at` (RFC 3339) by at most the tolerance.
- * Returns true if the scheme has no timestamp.
- */
+/** Differs from `at` (RFC 3339) by at most the tolerance. True if the scheme has no timestamp. */
 export const isFresh = ({ timestamp }: SignatureScheme, request: SignedRequest, at: string): boolean =>
   !timestamp || isWithin(Number(timestampOf(timestamp, request)) * 1000, at, timestamp.toleranceSeconds);
 
-/**
- * Returns whether a Unix time in milliseconds is at most this many seconds before or after the time `at` (RFC 3339).
- */
+/** Before or after `at` (RFC 3339). */
 export const isWithin = (ms: number, at: string, toleranceSeconds: number): boolean =>
   Math.abs(Date.parse(at) - ms) <= toleranceSeconds * 1000;
 
-/** Returns the text of the signed time of a request; null if it is missing or malformed. */
+/** Null if it is missing or malformed. */
 export const timestampOf = ({ headers, shape }: SignedTimestamp, request: SignedRequest): string | null =>
   shape.exec(firstHeader(request, headers)?.slice(0, MAX_HEADER_LENGTH) ?? '')?.[1] ?? null;
 
@@ -129,7 +109,7 @@ const signatureCheck = (
   return (signature) => timingSafeEqual(signature, expected);
 };
 
-/** Returns the digest of a token. Digests all have the same length, so they can be compared in constant time. */
+/** Digests all have the same length, so they can be compared in constant time. */
 const digestOf = (token: Uint8Array): Uint8Array => hash('sha256', token, 'buffer');
 
 const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8Array[], key: Uint8Array): Uint8Array => {
@@ -138,13 +118,13 @@ const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8
   return hmac.digest();
 };
 
-/** Returns the encoded signatures in a header, without what does not have the form of a signature. */
+/** Still encoded; leaves out what does not have the form of a signature. */
 export const signatureTexts = ({ separator, shape }: SignatureScheme, header: string): string[] =>
   (separator === undefined ? [header] : header.split(separator).map((item) => item.trim()))
     .map((item) => shape.exec(item)?.[1])
     .filter((text) => text !== undefined);
 
-/** Returns the signatures in a header. The list is empty if one of them cannot be decoded, or if there are too many. */
+/** Empty if one cannot be decoded, or if there are too many. */
 export const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
   if (header.length > MAX_HEADER_LENGTH) return [];
   const texts = signatureTexts(scheme, header);

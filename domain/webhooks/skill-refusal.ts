@@ -1,14 +1,11 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * The refused calls of a skill webhook. Each skill that has had a webhook has one stream:
- * `skillrefusal-<tenant>.<skill>`.
- */
+/** The refused calls of a skill webhook: stream `skillrefusal-<tenant>.<skill>`. */
 export const category = 'skillrefusal';
 
 /**
- * Why a call of a skill was refused. The response is the same for all reasons up to `tenant_suspended`, so that callers
- * do not learn the reason. The reasons after it occur only with a valid token.
+ * Up to `tenant_suspended`, the response is the same, so that callers do not learn the reason. Those after it occur only with a valid
+ * token.
  */
 export const REFUSAL_REASONS = [
   'token_missing',
@@ -26,13 +23,12 @@ export const REFUSAL_REASONS = [
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** A refused call. Its body is never stored. */
+/** The body is never stored. */
 export type RefusedCall = { id: string; at: string; ip: string | null; user_agent: string | null; reason: RefusalReason };
 
 /**
- * `SkillWebhookRefused`: one refused call or, if there were many in a minute, several. `SkillWebhookRefusalsCounted`: the
- * number of further calls of one IP address; of many if `ip` is null. `agent_id` is the agent that gets the calls of the
- * webhook.
+ * `SkillWebhookRefused`: one refused call or, of many in a minute, several. `SkillWebhookRefusalsCounted`: further calls of one IP
+ * address; of many if `ip` is null. `agent_id` gets the webhook's calls.
  */
 export type SkillRefusalEvent =
   | { type: 'SkillWebhookRefused'; data: { agent_id: string; calls: readonly RefusedCall[] } }

@@ -5,10 +5,10 @@ import { Refusal } from '../refusal.ts';
 export const category = 'skillwebhook';
 export const platform = true;
 
-/** Why a webhook was hidden: by a user, or because its agent can no longer use the skill. */
+/** By a user, or because its agent can no longer use the skill. */
 export type HiddenReason = 'requested' | 'skill_deleted' | 'skill_revoked';
 
-/** The fields of a webhook that is exposed. `digest` is the digest of its token. */
+/** `digest` of the token. */
 type Exposure = { tenant_id: string; agent_id: string; digest: string };
 
 export type SkillWebhookEvent =
@@ -17,8 +17,8 @@ export type SkillWebhookEvent =
   | { type: 'SkillWebhookHidden'; data: { reason: HiddenReason } };
 
 /**
- * The webhook of a skill. A skill has at most one, and both have the same id. Calls of the webhook go to the agent
- * `agent_id`. `exposed_through` is the log position of the event that last exposed the skill, as a consistency token.
+ * A skill has at most one, with the same id. Calls go to `agent_id`. `exposed_through`: position of the event that last exposed the skill,
+ * as a consistency token.
  */
 export type SkillWebhook = Exposure & {
   status: 'absent' | 'exposed' | 'hidden';
@@ -53,19 +53,18 @@ export const evolve = (webhook: SkillWebhook, event: Recorded<SkillWebhookEvent>
   }
 };
 
-/** Returns the URL path of a skill's webhook, below the public URL of the platform. */
+/** Below the public URL of the platform. */
 export const webhookPath = (id: string): string => `/hooks/skills/${id}`;
 
-/** Checks that the webhook is exposed and belongs to the tenant. @throws Refusal not_found if not */
+/** @throws Refusal not_found if it is not exposed or belongs to another tenant */
 export const assertExposed = (webhook: SkillWebhook, tenant_id: string): void => {
   if (webhook.status !== 'exposed' || webhook.tenant_id !== tenant_id)
     throw new Refusal('not_found', 'The skill has no webhook: it is not exposed');
 };
 
 /**
- * Exposes a skill for calls that go to an agent. `exposure.digest` is the digest of a new token, which is used only if
- * the skill is not exposed yet; otherwise the skill keeps its token. If the skill is exposed for another agent, later
- * calls go to the new agent.
+ * Calls go to an agent, also if the skill was exposed for another. `exposure.digest`, of a new token, counts only if the skill is not
+ * exposed yet; otherwise it keeps its token.
  */
 export const expose =
   (exposure: Exposure) =>
@@ -75,10 +74,7 @@ export const expose =
     return [{ type: 'SkillWebhookExposed', data: { ...exposure, digest: webhook.digest } }];
   };
 
-/**
- * Replaces the token. Calls with the previous token are refused at once.
- * @throws Refusal not_found if the webhook is not exposed
- */
+/** Calls with the previous token are refused at once. @throws Refusal not_found if the webhook is not exposed */
 export const rotateToken =
   (tenant_id: string, digest: string) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] => {
@@ -86,7 +82,7 @@ export const rotateToken =
     return [{ type: 'SkillWebhookTokenRotated', data: { digest } }];
   };
 
-/** Hides the skill: all calls of its webhook are refused. @throws Refusal not_found if the webhook is not exposed */
+/** All calls of the webhook are refused then. @throws Refusal not_found if the webhook is not exposed */
 export const hide =
   (tenant_id: string) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] => {
@@ -94,17 +90,11 @@ export const hide =
     return [{ type: 'SkillWebhookHidden', data: { reason: 'requested' } }];
   };
 
-/**
- * Hides the skill if the event at this log position is still the one that exposed it. Does nothing if the skill was
- * hidden or exposed again since.
- */
+/** Only if the event at this position still is the one that exposed the skill. */
 export const hideExposure =
   (exposed_through: string, reason: HiddenReason) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] =>
     webhook.status === 'exposed' && webhook.exposed_through === exposed_through ? [{ type: 'SkillWebhookHidden', data: { reason } }] : [];
 
-/**
- * Returns whether `claimed` is the digest of the webhook's token. The comparison takes the same time for every webhook.
- * If the webhook does not exist, no token matches.
- */
+/** Takes the same time for every webhook. If it does not exist, no token matches. */
 export const matchesToken = ({ digest }: SkillWebhook, claimed: string): boolean => isSameDigest(digest, claimed);

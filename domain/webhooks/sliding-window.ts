@@ -1,21 +1,14 @@
-/** A limit: in any period of `windowMs` milliseconds, at most `max` deliveries. */
+/** At most `max` deliveries in any period of `windowMs`. */
 export type RateLimit = { readonly key: string; readonly max: number; readonly windowMs: number };
 
-/**
- * The deliveries that a limit has counted, as a flat list of pairs: a time in Unix milliseconds, and the number of
- * deliveries at that time. The times are in ascending order.
- */
+/** A flat list of pairs, in ascending order: a time in Unix milliseconds, and the number of deliveries then. */
 export type WindowState = readonly number[];
 
-/**
- * A window stores at most about this many different times, so that its state stays small even if many deliveries are
- * allowed.
- */
+/** About the most different times in a window, so that its state stays small even if many deliveries are allowed. */
 const RESOLUTION = 256;
 
 export const emptyWindow: WindowState = [];
 
-/** Removes the times that are before the window. */
 const withoutExpired = (state: WindowState, { windowMs }: RateLimit, now: number): WindowState => {
   let from = 0;
   while (from < state.length && state[from]! <= now - windowMs) from += 2;
@@ -28,11 +21,11 @@ const countOf = (state: WindowState): number => {
   return count;
 };
 
-/** Returns whether the limit allows one more delivery at the time `now`. */
+/** For one more delivery at the time `now`. */
 export const hasRoom = (state: WindowState, limit: RateLimit, now: number): boolean =>
   countOf(withoutExpired(state, limit, now)) < limit.max;
 
-/** Returns the earliest time at which the limit allows one more delivery, if no other is counted until then. */
+/** The earliest time for one more delivery, if no other is counted until then. */
 export const roomAt = (state: WindowState, limit: RateLimit, now: number): number => {
   const kept = withoutExpired(state, limit, now);
   let excess = countOf(kept) - limit.max + 1;
@@ -43,20 +36,15 @@ export const roomAt = (state: WindowState, limit: RateLimit, now: number): numbe
   return now;
 };
 
-/**
- * Returns whether two times are stored as one, which is the later one. If the limit is at most RESOLUTION deliveries,
- * each time is stored.
- */
+/** Stored as the later one. Up to RESOLUTION deliveries, each time is stored. */
 const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): boolean => {
   const slotMs = max <= RESOLUTION ? 1 : windowMs / RESOLUTION;
   return Math.floor(one / slotMs) === Math.floor(other / slotMs);
 };
 
 /**
- * Counts a delivery at the time `now`. If the limit is large, the window is divided into 256 parts, and all deliveries
- * in a part are stored with the time of the last one. So the limit is never exceeded, but the next delivery may be
- * allowed later than necessary, by at most one part. If the clock was set back, the delivery is counted at the last
- * stored time.
+ * For a large limit, all deliveries in 1/256 of the window have the time of the last one: the limit is never exceeded, but the next may be
+ * allowed later than necessary, by at most one part. If the clock was set back, counts at the last stored time.
  */
 export const counted = (state: WindowState, limit: RateLimit, now: number): WindowState => {
   const kept = withoutExpired(state, limit, now);

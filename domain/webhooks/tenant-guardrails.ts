@@ -2,10 +2,7 @@ import { jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import type { GuardrailRule } from './guardrail-rule.ts';
 
-/**
- * The rules of a tenant for the deliveries of all its integrations. Each tenant has one stream, whose id is the id of
- * the tenant.
- */
+/** For the deliveries of all integrations of a tenant. One stream per tenant, with its id. */
 export const category = 'guardrails';
 
 export type TenantGuardrailsEvent = { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } };

@@ -1,9 +1,6 @@
 const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/**
- * Returns the trace context (W3C) in the header `traceparent` of a request; undefined if the header is absent or
- * invalid. If the header has a later version than 00, only the fields of version 00 are kept.
- */
+/** The W3C header `traceparent`; undefined if absent or invalid. Of a later version than 00, only the fields of version 00 are kept. */
 export const traceParent = (header: string | undefined): string | undefined => {
   if (header === undefined) return undefined;
   const [, version, trace, parent, flags, rest] = TRACE_PARENT.exec(header) ?? [];
@@ -11,10 +8,7 @@ export const traceParent = (header: string | undefined): string | undefined => {
   return /[^0]/.test(trace!) && /[^0]/.test(parent!) ? `00-${trace}-${parent}-${flags}` : undefined;
 };
 
-/**
- * Returns an object with the field `traceparent`, to be added to the facts of a delivery (`DeliveryFacts`); an empty
- * object if the header is absent or invalid.
- */
+/** For `DeliveryFacts`; empty if the header is absent or invalid. */
 export const traceField = (header: string | undefined): { readonly traceparent?: string } => {
   const traceparent = traceParent(header);
   return traceparent === undefined ? {} : { traceparent };

@@ -1,7 +1,6 @@
-/** Units of time, in seconds. */
+/** In seconds. */
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Returns a list with the same delay several times. */
 export const repeat = (times: number, seconds: number): readonly number[] => Array.from({ length: times }, () => seconds);

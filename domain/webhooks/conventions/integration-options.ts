@@ -8,7 +8,7 @@ export const FieldSource = displayText(1, 256).regex(/^(?:\/.*|[A-Za-z0-9-]{1,64
 
 export const DEFAULT_HEADER = 'X-Signature';
 
-/** A schema for the settings that only integrations of some providers have. */
+/** Settings that only integrations of some providers have. */
 export const IntegrationOptions = z.strictObject({
   algorithm: z
     .enum(['sha256', 'sha1', 'sha512', 'ed25519'])

@@ -1,7 +1,7 @@
 import type { SignatureScheme, SignedTimestamp } from './signature-scheme.ts';
 import { signedMessage } from './signed-message.ts';
 
-/** The maximum difference between the signed timestamp of a delivery and the clock of the platform, in seconds. */
+/** Between the signed timestamp and the clock of the platform. */
 export const TOLERANCE_SECONDS = 300;
 
 const WEBHOOK_SECRET = /^whsec_/;
@@ -16,16 +16,13 @@ export const unixTime = (...headers: string[]): SignedTimestamp => ({
   toleranceSeconds: TOLERANCE_SECONDS,
 });
 
-/** Returns the part of a scheme that says what is signed. See `signedMessage`. */
+/** See `signedMessage`. */
 export const signs = (template: string, idHeaders?: readonly string[]): Pick<SignatureScheme, 'template' | 'message'> => ({
   template,
   message: signedMessage(template, idHeaders),
 });
 
-/**
- * Returns the scheme in which a header contains a prefix and then the HMAC-SHA-256 of the body in hex. `others` are
- * other names that the header can have.
- */
+/** A header with a prefix and then the HMAC-SHA-256 of the body in hex. `others`: other names of the header. */
 export const hexOfBody = (header: string, prefix = '', ...others: string[]): SignatureScheme => ({
   headers: [header, ...others],
   shape: new RegExp(`^${prefix}([0-9a-f]{64})$`),
@@ -36,10 +33,7 @@ export const hexOfBody = (header: string, prefix = '', ...others: string[]): Sig
   ...signs('{body}'),
 });
 
-/**
- * Returns the scheme of https://www.standardwebhooks.com, in which the names of headers start with one of these
- * prefixes.
- */
+/** https://www.standardwebhooks.com; the names of headers start with one of the prefixes. */
 export const standardScheme = (...prefixes: string[]): SignatureScheme => {
   const headers = (name: string) => prefixes.map((prefix) => `${prefix}-${name}`);
   return {

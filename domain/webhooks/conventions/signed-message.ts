@@ -1,7 +1,6 @@
 import { chunksOf } from './received-body.ts';
 import { firstHeader, type SignatureScheme, type SignedRequest } from './signature-scheme.ts';
 
-/** The placeholders in the template of a signed message, without their braces. */
 type MessageField = 'body' | 'timestamp' | 'id';
 
 const FIELD = /\{(body|timestamp|id)\}/;
@@ -15,9 +14,8 @@ const partsOf = (template: string): Part[] =>
     .filter((part) => 'field' in part || part.text.length > 0);
 
 /**
- * Returns a function that puts together the signed bytes of a request by a template. The template contains `{body}`,
- * and may contain `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the names of the
- * headers that can contain the id; if a request has none of them, the function returns null.
+ * By a template with `{body}`, and optionally `{timestamp}` and `{id}`, such as `v0:{timestamp}:{body}`. The function returns null if a
+ * request has none of `idHeaders`.
  */
 export const signedMessage = (template: string, idHeaders: readonly string[] = []): SignatureScheme['message'] => {
   const parts = partsOf(template);

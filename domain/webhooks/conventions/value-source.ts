@@ -1,8 +1,7 @@
 /**
- * Where a request contains its delivery id or its event name: in the first of `headers` that is present or, if none is,
- * in the first of the body fields `pointers` that exists. `orDigest` is whether the SHA-256 of the body is the id if
- * there is no such field, either. `shared` is the last of `headers`: several deliveries can have the same value, so the
- * SHA-256 of the body belongs to the id, too.
+ * The first of `headers` that is present or, without one, the first of the body fields `pointers` that exists; with `orDigest`, otherwise
+ * the SHA-256 of the body. Several deliveries can have the same value of `shared`, the last of `headers`: the SHA-256 of the body then
+ * belongs to the id.
  */
 export type ValueSource = {
   readonly headers: readonly string[];
@@ -13,8 +12,5 @@ export type ValueSource = {
 
 export const header = (...headers: string[]): ValueSource => ({ headers, pointers: [] });
 export const field = (...pointers: string[]): ValueSource => ({ headers: [], pointers });
-/**
- * Returns the source for a delivery id in the body. If the body has none of these fields, the digest of the body is the
- * id.
- */
+/** The digest of the body if it has none of these fields. */
 export const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers, orDigest: true });

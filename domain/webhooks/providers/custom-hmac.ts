@@ -17,7 +17,7 @@ const checkMessage = ({ signed_message = '{body}', timestamp_header }: Integrati
     throw invalid(pointer, isTimed ? 'must contain {timestamp} once' : 'needs timestamp_header to contain {timestamp}');
 };
 
-/** Checks that requests with these headers can exist. @throws Refusal invalid if not */
+/** @throws Refusal invalid if no request with these headers can exist */
 const checkHeaders = ({ header = DEFAULT_HEADER, prefix = '', timestamp_header, event_source }: IntegrationOptions): void => {
   checkHeader('/options/header', header);
   checkHeader('/options/timestamp_header', timestamp_header);

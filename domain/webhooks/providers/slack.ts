@@ -4,7 +4,7 @@ import type { ProviderDefinition } from '../conventions/provider-definition.ts';
 import { hexOfBody, signs, unixTime } from '../conventions/signature-forms.ts';
 import { field, idField } from '../conventions/value-source.ts';
 
-/** Returns whether a form or a query consists of `ssl_check=1` and at most one token, and of nothing else. */
+/** `ssl_check=1` and at most one token, and nothing else. */
 const isSslCheck = (form: string): boolean => {
   const fields = [...new URLSearchParams(`&${form}`)].sort(([a], [b]) => (a < b ? -1 : 1));
   const [[name, value] = [], [second] = ['token'], ...others] = fields;

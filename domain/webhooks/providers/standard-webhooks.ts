@@ -8,7 +8,7 @@ import { field, header } from '../conventions/value-source.ts';
 
 const STANDARD_WEBHOOKS = standardScheme('webhook', 'svix');
 
-/** Standard Webhooks with Ed25519 signatures. The secret of the integration is the public key of the sender. */
+/** With Ed25519 signatures; the secret of the integration is the public key of the sender. */
 const ED25519: SignatureScheme = {
   ...STANDARD_WEBHOOKS,
   shape: /^v1a,([A-Za-z0-9+/]{86}==)$/,

@@ -5,10 +5,7 @@ import { signedUrls } from './twilio-urls.ts';
 
 const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));
 
-/**
- * Returns the fields of a form, sorted by name, as one text in which each name is followed by its value. If a field
- * occurs several times, its values are sorted, too.
- */
+/** As one text, sorted by name, each name followed by its value; the values of a repeated field are sorted, too. */
 const sortedFields = (form: Uint8Array): string => {
   const fields = new Map<string, Set<string>>();
   // The ampersand at the start prevents URLSearchParams from removing a question mark there.
@@ -26,10 +23,10 @@ const hasDigest = (body: ReceivedBody, digest: string): boolean => {
   return sha256.digest('hex') === digest;
 };
 
-/** The maximum size of the messages that are tried for one request, in bytes, because each needs a digest of its own. */
+/** In bytes, of all messages that are tried for one request: each needs a digest of its own. */
 const MAX_MESSAGE_BYTES = 1_048_576;
 
-/** Twilio sends far fewer fields than this. Sorting the fields of a stranger's request must not take long. */
+/** Twilio sends far fewer. Sorting the fields of a stranger's request must not take long. */
 const MAX_FIELDS = 10_000;
 
 const hasTooManyFields = (form: Uint8Array): boolean => {
@@ -38,7 +35,7 @@ const hasTooManyFields = (form: Uint8Array): boolean => {
   return count > MAX_FIELDS;
 };
 
-/** Returns the bytes that Twilio signs after the URL; null if the body is neither a form of Twilio nor has the digest in the URL. */
+/** Signed after the URL; null if the body is neither a form of Twilio nor has the digest in the URL. */
 const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
   const digest = URL.parse(url)?.searchParams.get('bodySHA256');
   if (!digest) {
@@ -50,7 +47,7 @@ const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
 
 const PORT = /^(https?:\/\/[^/?#:]*)(?::(\d+))?/;
 
-/** Returns a URL without its port; if it has no port, returns it with the default port. */
+/** Without a port, with the default port. */
 const withOtherPort = (url: string): string =>
   url.replace(PORT, (_, origin: string, port?: string) => {
     if (port) return origin;
@@ -58,8 +55,7 @@ const withOtherPort = (url: string): string =>
   });
 
 /**
- * Returns the bytes that Twilio signs: the URL and, if the body is a form, its fields. Any other body must have the
- * digest in the query parameter `bodySHA256` of the URL; if not, returns null. See
+ * The URL and, of a form, its fields. Null if any other body lacks its digest in the query parameter `bodySHA256`. See
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
 export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {
@@ -68,9 +64,8 @@ export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {
 };
 
 /**
- * Returns the same as `twilioMessage` for other forms of the URL: some products of Twilio sign the URL with its port,
- * and others without it, and some encode characters of the query only after they have signed it. If the messages are
- * long, fewer are returned, but at least one.
+ * `twilioMessage` for other forms of the URL: some products sign it with its port, and some encode characters of the query only after
+ * signing. Fewer if the messages are long, but at least one.
  */
 export const otherTwilioMessages = (
   { url }: SignedRequest,

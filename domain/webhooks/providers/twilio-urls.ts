@@ -1,16 +1,16 @@
 /**
- * Characters that Twilio leaves as they are in the URL that it signs, but may encode in the URL that it requests. See
- * https://github.com/twilio/twilio-node/pull/621 and https://github.com/twilio/twilio-node/issues/1059
+ * Twilio signs these as they are, but may encode them in its request. See https://github.com/twilio/twilio-node/pull/621 and
+ * https://github.com/twilio/twilio-node/issues/1059
  */
 const MIXED = /[:@']|%(?:3a|40|27)/gi;
 /**
- * Other characters that only some programs encode in a query (https://url.spec.whatwg.org/#query-percent-encode-set).
- * Characters that separate names and values are not among them, nor is the plus sign, which stands for a blank.
+ * Only some programs encode these in a query (https://url.spec.whatwg.org/#query-percent-encode-set). Not those that separate names and
+ * values, nor the plus sign, which is a blank.
  */
 const OTHERS = /%(?:2[01248-9acf]|3[cef]|5[bcde]|60|7[bcde])|(?:%[89a-f][0-9a-f])+/gi;
-/** Whether a query has a character of either list. */
+/** A query with a character of either list. */
 const HAS_EITHER = /[:@']|%(?:3a|40|27|2[01248-9acf]|3[cef]|5[bcde]|60|7[bcde]|[89a-f][0-9a-f])/i;
-/** The maximum number of combinations of single characters that are tried. */
+/** Of single characters that are tried. */
 const MAX_COMBINATIONS = 81;
 
 const decoded = (encoded: string): string => {
@@ -23,14 +23,13 @@ const decoded = (encoded: string): string => {
 
 const upper = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
-/** The ways in which a character can be written. The last way is dropped first if there are too many combinations. */
+/** How a character can be written. If there are too many combinations, the last way is dropped first. */
 const waysOf = (character: string): readonly string[] => [character, upper(character), upper(character).toLowerCase()];
 
-/** Returns all texts that have one of the ways of each part, in their order. */
 const combine = (parts: readonly (readonly string[])[]): readonly string[] =>
   parts.reduce<readonly string[]>((texts, ways) => texts.flatMap((text) => ways.map((way) => text + way)), ['']);
 
-/** Returns a query in which each of these characters is written in the same way everywhere, in all combinations. */
+/** Each of these characters in the same way everywhere, in all combinations. */
 const uniformForms = (texts: readonly string[], characters: readonly string[]): readonly string[] => {
   const distinct = [...new Set(characters)];
   const choices = distinct.reduce<readonly (readonly string[])[]>(
@@ -42,7 +41,7 @@ const uniformForms = (texts: readonly string[], characters: readonly string[]): 
   );
 };
 
-/** Returns a query with all combinations of its mixed characters, or with those that are written the same everywhere. */
+/** All combinations of the mixed characters, or those that are the same everywhere. */
 const mixedForms = (query: string): readonly string[] => {
   const texts = query.split(MIXED);
   const characters = [...query.matchAll(MIXED)].map(([found]) => decoded(found));
@@ -53,8 +52,8 @@ const mixedForms = (query: string): readonly string[] => {
 };
 
 /**
- * Returns the URLs that Twilio may have signed when it requests `url`: the same URL, in which characters of the query
- * are encoded or not. All of them have the same parameters. The first one is `url` itself.
+ * What Twilio may have signed when it requests `url`: characters of the query encoded or not, the same parameters. The first is `url`
+ * itself.
  */
 export const signedUrls = (url: string): readonly string[] => {
   const start = url.indexOf('?') + 1;
