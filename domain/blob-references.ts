@@ -11,7 +11,7 @@ import type { SkillEvent } from './skills/skill.ts';
 import { factsOf } from './webhooks/delivery.ts';
 import type { MailFacts } from './webhooks/mail-delivery.ts';
 
-/** For each event type, a function that returns the digests of the stored contents that an event refers to. */
+/** The digests of the stored contents that an event refers to. */
 type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Extract<E, { type: T }>['data']) => readonly string[] };
 
 const ofSkills = {
@@ -47,10 +47,7 @@ const ofMemories = {
 
 const ofMail = { MailAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<AttachmentEvent>;
 
-/**
- * Maps event types to functions that return the digests in these events. Every area whose events refer to stored
- * contents must be in this map: `annals blobs verify` checks only contents whose digests these functions return.
- */
+/** Must name every area whose events refer to stored contents: `annals blobs verify` checks only the digests from here. */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofSkills,
   ...ofSessions,
@@ -61,10 +58,9 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofMail,
 };
 
-/** The fields of an event that say which stored contents it refers to. */
 export type NamingEvent = Pick<Recorded, 'event_id' | 'tenant' | 'type' | 'data'> & { readonly meta: Pick<Metadata, 'facts'> };
 
-/** Returns the digests of the stored contents that an event refers to. These contents must exist. */
+/** These contents must exist. */
 export const namedBlobs = (event: Pick<NamingEvent, 'type' | 'data' | 'meta'>): readonly string[] => {
   const { type, data } = event;
   // The metadata of received mail contain the digests of its attachments, because its data are encrypted.

@@ -1,3 +1,3 @@
-/** Returns a text in UTF-8 without the byte order mark at its start. RFC 8259 (8.1) lets a reader of JSON ignore it. */
+/** RFC 8259 (8.1) lets a reader of JSON ignore it. */
 export const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;

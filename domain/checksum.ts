@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const LENGTH = 6;
 
-/** Returns the CRC-32 (IEEE) of the text as six base62 digits, the most significant first. */
+/** CRC-32 (IEEE) as six base62 digits, the most significant first. */
 export const checksum = (text: string): string => {
   let rest = crc32(text);
   let digits = '';
@@ -16,5 +16,4 @@ export const checksum = (text: string): string => {
 
 export const withChecksum = (text: string): string => text + checksum(text);
 
-/** Returns whether the text ends with the checksum of the characters before it. */
 export const hasChecksum = (text: string): boolean => checksum(text.slice(0, -LENGTH)) === text.slice(-LENGTH);

@@ -1,17 +1,11 @@
-/**
- * A content type as it was sent: the media type in lower case, and the parameters in their order, with names in lower
- * case and values without quotes.
- */
+/** `type` and names of parameters in lower case, values without quotes, in the order as sent. */
 export type ContentType = { readonly type: string; readonly parameters: readonly (readonly [name: string, value: string])[] };
 
-/** Matches a semicolon, and the parameter before it or up to the end of the text. Its value may be a quoted string. */
+/** A semicolon and the parameter before it. The value may be a quoted string. */
 const PARAMETER = /;[ \t]*([^;="\s]*)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^;]*)))?[^;]*/gs;
 const SINGLE_QUOTED = /^'(.*)'$/s;
 
-/**
- * Reads a content type as leniently as RFC 9110 (5.6.6 and 8.3) permits: blanks, empty parameters and a semicolon at
- * the end do not matter.
- */
+/** Lenient as RFC 9110 (5.6.6 and 8.3) permits: blanks, empty parameters and a semicolon at the end do not matter. */
 export const parseContentType = (text: string): ContentType => {
   const end = text.indexOf(';');
   if (end < 0) return { type: text.trim().toLowerCase(), parameters: [] };
@@ -23,13 +17,13 @@ export const parseContentType = (text: string): ContentType => {
   return { type: text.slice(0, end).trim().toLowerCase(), parameters: parameters.filter(([name]) => name !== '') };
 };
 
-/** Returns whether a media type is JSON: application/json, text/json, or a type whose name ends in +json. */
+/** application/json, text/json, or a name that ends in +json. */
 export const isJsonMediaType = (type: string): boolean => /^(?:(?:application|text)\/json|[\w!#$&^.+-]+\/[\w!#$&^.+-]+\+json)$/.test(type);
 
-/** The charsets that are UTF-8, or a part of it. */
+/** The names of UTF-8, and of parts of it. */
 const UTF8_NAMES = new Set(['', 'utf-8', 'utf8', 'unicode-1-1-utf-8', 'us-ascii', 'ascii', 'ansi_x3.4-1968']);
 
-/** Returns the charsets other than UTF-8 that a content type names, each once and in lower case; empty if there are none. */
+/** Other than UTF-8, each once, in lower case. */
 export const foreignCharsets = ({ parameters }: ContentType): readonly string[] => {
   const named = parameters.filter(([name]) => name === 'charset').map(([, value]) => value.trim().toLowerCase());
   return named.every((charset) => UTF8_NAMES.has(charset)) ? [] : [...new Set(named.filter((charset) => charset !== ''))];
@@ -43,7 +37,7 @@ const written = (parameters: ContentType['parameters']): string =>
     .map(([name, value]) => `; ${name}=${TOKEN.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`}`)
     .join('');
 
-/** Returns a content type with these parameters except `charset`, which becomes `utf-8`. */
+/** `charset` becomes `utf-8`. */
 export const inUtf8 = ({ type, parameters }: ContentType): string => {
   const others = parameters.filter(([name]) => name !== 'charset');
   return `${type}${written(others)}; charset=utf-8`;
@@ -51,7 +45,7 @@ export const inUtf8 = ({ type, parameters }: ContentType): string => {
 
 const PLAIN = /^[\w.+-]+\/[\w.+-]+(?:; ?charset="?[\w-]+"?)?$/;
 
-/** Returns a content type as RFC 9110 writes it, without empty parameters and blanks; the same text if it is a plain one. */
+/** As RFC 9110 writes it, without empty parameters and blanks. */
 export const plainType = (text: string): string => {
   if (PLAIN.test(text)) return text;
   const { type, parameters } = parseContentType(text);

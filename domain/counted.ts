@@ -1,5 +1,5 @@
-/** Returns a noun in the number of a count: `delivery` for 1, otherwise `deliveries`. */
+/** `delivery` for 1, otherwise `deliveries`. */
 export const nounOf = (count: number, noun: string): string => (count === 1 ? noun : `${noun.replace(/(?<![aeiou])y$/, 'ie')}s`);
 
-/** Returns a count with its noun: `1 delivery`, `2 deliveries`. */
+/** `1 delivery`, `2 deliveries`. */
 export const counted = (count: number, noun: string): string => `${count} ${nounOf(count, noun)}`;

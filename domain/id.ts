@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 export const id25 = /^c[a-z0-9]{24}$/;
 
-/** A resource id: `c` and 24 characters of a-z0-9. */
+/** `c` and 24 characters of a-z0-9. */
 export const Id25 = z.string().regex(id25, 'must be an id: c and 24 characters of a-z0-9');
 
 export const isId25 = (text: string): boolean => text.length === 25 && id25.test(text);
 
-/** Maps each kind of resource to the id that the examples of the API documents show for it. */
+/** Shown in the examples of the API documents. */
 export const EXAMPLE_IDS = {
   tenant: 'cujzde8gxd6ncf10epf91dhod',
   agent: 'czdoc9is0j8ht9lgmxg9edn58',
@@ -40,6 +40,5 @@ export const EXAMPLE_IDS = {
   'allowed account': 'chym4l1vfz3zfkkibj3j4wj99',
 } as const;
 
-/** A schema for the id of a resource of this kind. The API documents show its description and an example. */
 export const idOf = (kind: keyof typeof EXAMPLE_IDS, description = `The id of the ${kind}`) =>
   Id25.meta({ description, examples: [EXAMPLE_IDS[kind]] });

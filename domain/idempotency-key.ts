@@ -3,13 +3,12 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** The revision that a stream has after a request made a decision about it (see `transact`). */
+/** After a request made a decision about the stream (see `transact`). */
 export type StreamRevision = { stream: string; revision: number };
 
 /**
- * The end of a request with an Idempotency-Key, from which the response to a repeat is made. `touched` lists the streams
- * about which the first request made decisions, in their order, and `found` the values that it got from outside these
- * streams (see `sideEffect`). `members` are additional fields of the problem document.
+ * From this, a repeat of a request with an Idempotency-Key is answered. `touched`: streams about which decisions were made, in order;
+ * `found`: values from outside these streams (see `sideEffect`); `members`: additional fields of the problem document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
@@ -38,12 +37,9 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
   }
 };
 
-/**
- * How long a request that has not ended holds its Idempotency-Key, in milliseconds. After that, a repeat of the request
- * can claim the key.
- */
+/** How long an unfinished request holds its key. After that, a repeat can claim it. */
 const CLAIM_TIMEOUT_MS = 30_000;
 
-/** Returns whether a request that has not ended holds the Idempotency-Key at the time `at` (RFC 3339). */
+/** Whether an unfinished request holds the key at the time `at` (RFC 3339). */
 export const isClaimed = (key: Idempotency, at: string): boolean =>
   key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < CLAIM_TIMEOUT_MS;

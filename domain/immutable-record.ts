@@ -1,11 +1,6 @@
-/** A read-only map from ids, such as user ids, to values. */
 export type ById<T> = Readonly<Record<string, T>>;
 
-/**
- * The records that the present fold has already copied. Nothing else refers to these copies yet, so the fold can change
- * them. If the fold copied a record again for every event, its time would increase with the square of the number of
- * events.
- */
+/** Records that the present fold has copied, and so may change. Copying them again for every event would take quadratic time. */
 export type Transient = WeakSet<object>;
 
 const writableCopy = <T>(record: ById<T>, transient: Transient | undefined): Record<string, T> => {
@@ -15,20 +10,14 @@ const writableCopy = <T>(record: ById<T>, transient: Transient | undefined): Rec
   return copy;
 };
 
-/**
- * Returns the record with this entry added or replaced. The given record is changed only if `transient` contains it;
- * otherwise it is copied first.
- */
+/** Changes the record in place only if `transient` contains it; otherwise copies it. */
 export const withEntry = <T>(record: ById<T>, key: string, value: T, transient?: Transient): ById<T> => {
   const copy = writableCopy(record, transient);
   copy[key] = value;
   return copy;
 };
 
-/**
- * Returns the record without this entry. The given record is changed only if `transient` contains it; otherwise it is
- * copied first.
- */
+/** Changes the record in place only if `transient` contains it; otherwise copies it. */
 export const withoutEntry = <T>(record: ById<T>, key: string, transient?: Transient): ById<T> => {
   const copy = writableCopy(record, transient);
   delete copy[key];

@@ -2,7 +2,7 @@ import { withoutByteOrderMark } from './byte-order-mark.ts';
 import { counted } from './counted.ts';
 import { jsonFaultAt } from './json-scanner.ts';
 
-/** What programs write although JSON does not have it. Other parts of a body are not repeated, because it may be secret. */
+/** What programs write although JSON does not have it. Other parts of a body are not repeated: it may be secret. */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/^-?(?:NaN|Infinity)\b/, 'a number that JSON does not have (NaN or Infinity)'],
   [/^(?:None|True|False|undefined|nil|NULL|TRUE|FALSE)\b/, 'a word of a programming language instead of null, true or false'],
@@ -15,7 +15,7 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
 ];
 const MAX_KNOWN = 16;
 
-/** Returns why bytes that claim to be JSON are not, as a text for people. A byte order mark at the start is allowed. */
+/** A text for people. A byte order mark at the start is allowed. */
 export const jsonFault = (bytes: Uint8Array): string => {
   const text = withoutByteOrderMark(bytes);
   if (text.length === 0) return 'it is empty';

@@ -1,4 +1,3 @@
-/** The result of `scanJson`: the bytes are valid JSON, are not JSON, or are nested too deeply. */
 export type JsonVerdict = 'json' | 'not_json' | 'too_deep';
 
 const QUOTE = 0x22;
@@ -11,23 +10,20 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Results of `scan`. A fault is the complement (~) of its offset, which is negative. */
+/** A fault is the complement (~) of its offset, which is negative. */
 const VALID = 0;
 const TOO_DEEP = 1;
 
 const literals = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')];
 
-/**
- * Checks whether the bytes are a JSON text (RFC 8259: UTF-8, no byte order mark) that is nested at most `maxDepth`
- * levels deep. The bytes are read once, without recursion, and no values are built.
- */
+/** RFC 8259 (UTF-8, no byte order mark), nested at most `maxDepth` levels. Reads once, without recursion, and builds no values. */
 export const scanJson = (bytes: Uint8Array, maxDepth = MAX_SCANNED_DEPTH): JsonVerdict => {
   const result = scan(bytes, maxDepth);
   if (result < 0) return 'not_json';
   return result === TOO_DEEP ? 'too_deep' : 'json';
 };
 
-/** Returns the offset of the first byte that does not belong to a JSON text; null if there is none. */
+/** The offset of the first byte that does not belong to a JSON text. */
 export const jsonFaultAt = (bytes: Uint8Array): number | null => {
   const result = scan(bytes, MAX_SCANNED_DEPTH);
   return result < 0 ? ~result : null;
@@ -79,7 +75,7 @@ const skipWhitespace = (bytes: Uint8Array, from: number): number => {
 const skipClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
   bytes[at] === (inObject[depth] === 1 ? CLOSE_OBJECT : CLOSE_ARRAY) ? at + 1 : ~at;
 
-/** Skips the name of an object member and the colon after it. */
+/** And the colon after it. */
 const skipName = (bytes: Uint8Array, at: number): number => {
   const end = bytes[at] === QUOTE ? skipString(bytes, at + 1) : ~at;
   if (end < 0) return end;
@@ -95,10 +91,7 @@ const skipScalar = (bytes: Uint8Array, at: number): number => {
   return literal ? at + literal.length : ~at;
 };
 
-/**
- * A table with an entry for each byte: 1 if the byte needs no escape in a JSON string (ASCII except control characters,
- * quote and backslash), 0 otherwise.
- */
+/** 1 for bytes that need no escape in a JSON string (ASCII except control characters, quote and backslash). */
 const unescapedAscii = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 );
@@ -125,7 +118,7 @@ const skipEscape = (bytes: Uint8Array, at: number): number => {
   return at + 5;
 };
 
-/** Skips one valid multi-byte UTF-8 character (RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF). */
+/** RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF. */
 const skipMultibyte = (bytes: Uint8Array, at: number, lead: number): number => {
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4) return ~at;

@@ -1,6 +1,6 @@
 import { withoutEnd } from './text-end.ts';
 
-/** Characters that nobody sees, or that stand for nothing: blanks, line ends, control and format characters. */
+/** Blanks, line ends, control and format characters. */
 const INVISIBLE = '[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}]';
 const AT_START = new RegExp(`^${INVISIBLE}+`, 'u');
 const ANY = new RegExp(INVISIBLE, 'u');
@@ -21,25 +21,24 @@ const NAMES: Readonly<Record<number, string>> = {
   65279: 'a byte order mark',
 };
 
-/** Returns a text without the blanks, line ends and invisible characters that copying adds at its ends. */
+/** Removes what copying adds at the ends: blanks, line ends, invisible characters. */
 export const trimPasted = (text: string): string => withoutEnd(text.replace(AT_START, ''), ANY);
 
-/** Does the same as `trimPasted`, but keeps blanks: for values in which a blank at an end can mean something. */
+/** As `trimPasted`, but keeps blanks: for values in which a blank at an end can mean something. */
 export const trimHidden = (text: string): string => withoutEnd(text.replace(HIDDEN_AT_START, ''), HIDDEN);
 
-/** Returns what is between the quotation marks that enclose a text; null if none do. */
+/** Null if no quotation marks enclose the text. */
 export const unquoted = (text: string): string | null =>
   QUOTED.exec(text)
     ?.slice(1)
     .find((inner) => inner !== undefined) ?? null;
 
-/** Returns a trimmed text without quotation marks around it. */
 export const cleanPasted = (text: string): string => {
   const trimmed = trimPasted(text);
   return trimPasted(unquoted(trimmed) ?? trimmed);
 };
 
-/** Returns the name of the first invisible character in a text, with its code point; null if it has only visible ones. */
+/** The first invisible character, with its code point. */
 export const hiddenCharacter = (text: string): string | null => {
   const found = HIDDEN.exec(text)?.[0].codePointAt(0);
   if (found === undefined) return null;

@@ -1,4 +1,4 @@
-/** The codes of problem documents. api/http/problem.ts maps each code to an HTTP status. */
+/** api/http/problem.ts maps each code to an HTTP status. */
 export type RefusalCode =
   | 'malformed'
   | 'unauthorized'
@@ -30,16 +30,10 @@ export type RefusalCode =
   | 'internal'
   | 'bad_gateway';
 
-/**
- * One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) to the value in the body; for a value that is
- * not in the body, it starts with `/query/` or `/path/`.
- */
+/** `pointer`: a JSON pointer (RFC 6901) into the body, or starting with `/query/` or `/path/`. */
 export type FieldError = { pointer: string; code: string; message: string };
 
-/**
- * What a refusal adds to the response: invalid values (`errors`), response headers, and further fields of the problem
- * document (`members`).
- */
+/** `members`: further fields of the problem document. */
 export type RefusalDetails = {
   errors?: FieldError[];
   retryAfter?: number;
@@ -47,14 +41,11 @@ export type RefusalDetails = {
   allow?: string;
   acceptEncoding?: string;
   members?: Record<string, unknown>;
-  /**
-   * The id of the tenant whose audit log is to show the refusal. It is needed only for a status other than 403, because
-   * refusals with status 403 are shown anyway.
-   */
+  /** The tenant whose audit log shows the refusal; only for a status other than 403, which is shown anyway. */
   recordedIn?: string;
 };
 
-/** The only error whose detail users see. Any other error is a bug: its response has the status 500 and no detail. */
+/** The only error whose detail users see. Any other error is a bug: status 500, no detail. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly extra: RefusalDetails;
@@ -66,23 +57,16 @@ export class Refusal extends Error {
   }
 }
 
-/**
- * Returns the refusal for a resource that does not exist and for one that the caller must not know about. The response
- * is the same in both cases, so that it does not reveal which case it is.
- */
+/** The same whether the resource does not exist or the caller must not know about it. */
 export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
-/** Returns the refusal (status 422) of a request with one invalid value. */
+/** Status 422, for one invalid value. */
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>
   new Refusal('invalid', message, { errors: [{ pointer, code, message }] });
 
-/**
- * Returns the refusal (status 409) of a request that conflicts with the present state. `pointer` names the value that
- * causes the conflict, and `code` the kind of conflict.
- */
+/** Status 409. `pointer` names the value that conflicts with the present state, `code` the kind of conflict. */
 export const conflict = (pointer: string, code: string, detail: string, members?: Readonly<Record<string, unknown>>): Refusal =>
   new Refusal('conflict', detail, { errors: [{ pointer, code, message: detail }], ...(members && { members }) });
 
-/** Returns the refusal for a slug that another resource already uses. */
 export const slugTaken = (detail: string): Refusal =>
   new Refusal('slug_taken', detail, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });

@@ -1,9 +1,9 @@
-/** A plaintext secret. Only `reveal` returns its text; any other way to print the secret shows `[redacted]`. */
+/** Only `reveal` returns the text; any other way to print the secret shows `[redacted]`. */
 export type Secret = { readonly reveal: () => string };
 
 const redacted = (): string => '[redacted]';
 
-/** Wraps a plaintext secret, so that it cannot appear by mistake in logs, templates, JSON or inspected objects. */
+/** Cannot appear by mistake in logs, templates, JSON or inspected objects. */
 export const secret = (text: string): Secret =>
   Object.freeze({
     reveal: () => text,

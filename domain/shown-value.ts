@@ -1,6 +1,6 @@
 const MAX_SHOWN = 100;
 
-/** Returns a text from a request as refusals show it: in quotes, on one line, and cut if it is long. */
+/** For refusals: in quotes, on one line, and cut if it is long. */
 export const shownValue = (text: string | null | undefined): string =>
   text === null || text === undefined || text === ''
     ? 'none'

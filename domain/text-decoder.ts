@@ -1,13 +1,13 @@
 import { formatName } from './files/file-format.ts';
 
-/** The encoding of a text can be detected from this many bytes at its start. */
+/** Enough to detect the encoding of a text. */
 const HEAD_BYTES = 512;
 
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 const startsWith = (bytes: Uint8Array, ...start: number[]): boolean => start.every((byte, index) => bytes[index] === byte);
 
-/** Returns the byte order of UTF-16 without a byte order mark: most texts have a zero in every other byte. Null if these do not. */
+/** UTF-16 without a byte order mark: most texts have a zero in every other byte. Null if these do not. */
 const unmarkedUtf16 = (head: Uint8Array): Encoding | null => {
   const zeros = [0, 0];
   for (const [index, byte] of head.entries()) if (byte === 0) zeros[index % 2]!++;
@@ -16,25 +16,25 @@ const unmarkedUtf16 = (head: Uint8Array): Encoding | null => {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 };
 
-/** Returns the encoding of a text, which is detected from its first bytes. Without another sign, it is UTF-8. */
+/** From the first bytes. Without another sign, UTF-8. */
 const encodingOf = (head: Uint8Array): Encoding => {
   if (startsWith(head, 0xff, 0xfe)) return 'utf-16le';
   if (startsWith(head, 0xfe, 0xff)) return 'utf-16be';
   return unmarkedUtf16(head.subarray(0, HEAD_BYTES)) ?? 'utf-8';
 };
 
-/** Decodes the start of a text as far as possible. */
+/** As far as possible. */
 export const decodeHead = (head: Uint8Array): string => new TextDecoder(encodingOf(head)).decode(head);
 
 const SAVE = 'save it as plain text in UTF-8 (in Notepad and Excel: Save as, with UTF-8 as the encoding or type)';
 
-/** Matches the bytes, as characters of Latin-1, that no text has. */
+/** Bytes, as characters of Latin-1, that no text has. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const BINARY = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 const isUtf32 = (head: Uint8Array): boolean => startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff);
 
-/** Returns what bytes that cannot be decoded as a text in this encoding are, and what to do about it. */
+/** What bytes that cannot be decoded are, and what to do about it. */
 const faultOf = (head: Uint8Array, encoding: Encoding): string => {
   if (isUtf32(head)) return `is a text in UTF-32: ${SAVE}`;
   const name = formatName(head);
@@ -46,13 +46,12 @@ const faultOf = (head: Uint8Array, encoding: Encoding): string => {
     : `is not a text in UTF-8, but perhaps in Windows-1252 (ANSI): ${SAVE}`;
 };
 
-/** The documents that are written in ASCII, so that they could be taken for a text. */
+/** Documents in ASCII, which could be taken for a text. */
 const isDocument = (head: Uint8Array): boolean => /^(?:%PDF-|\{\\rtf\d)/.test(Buffer.from(head.subarray(0, 8)).toString('latin1'));
 
 /**
- * Creates a function that decodes a text in UTF-8 or UTF-16, which arrives in parts. Calling it without bytes ends the
- * text. A byte order mark is removed. The function throws the error that `refuse` makes from what is wrong, which starts
- * with a verb, if the bytes are no text, or if it has U+0000.
+ * Decodes UTF-8 or UTF-16 that arrives in parts; calling it without bytes ends the text. Removes a byte order mark. Throws what `refuse`
+ * makes of a fault, which starts with a verb, if the bytes are no text or have U+0000.
  */
 export const createTextDecoder = (refuse: (fault: string) => Error) => {
   let head: Uint8Array = new Uint8Array();
@@ -81,7 +80,7 @@ export const createTextDecoder = (refuse: (fault: string) => Error) => {
   };
 };
 
-/** Decodes a whole text (see `createTextDecoder`). */
+/** See `createTextDecoder`. */
 export const decodeText = (bytes: Uint8Array, refuse: (fault: string) => Error): string => {
   const decode = createTextDecoder(refuse);
   return decode(bytes) + decode();

@@ -1,7 +1,4 @@
-/**
- * Returns a text without the characters (code points) at its end that match `part`. It takes linear time, unlike
- * `text.replace(/x+$/, '')`, which tries every start of a run of such characters anywhere in the text.
- */
+/** Removes code points at the end that match `part`. Linear time, unlike `text.replace(/x+$/, '')`, which tries every start of a run. */
 export const withoutEnd = (text: string, part: RegExp): string => {
   let end = text.length;
   while (end > 0) {
