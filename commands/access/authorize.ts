@@ -21,17 +21,12 @@ export type AuthorizerDeps = {
   readonly now: () => number;
 };
 
-/**
- * The ids of the tenant and the agent in the URL path of the request. Each is undefined if the path does not contain
- * it.
- */
+/** From the URL path of the request; undefined if the path does not contain it. */
 export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 /**
- * Checks that a caller may use an operation. The refusal is not_found if the caller must not learn that the tenant or
- * the agent exists.
- * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member; otherwise undefined
- * @throws Refusal forbidden, not_found, tenant_suspended, recent_sign_in_required
+ * @returns 'guest' for a super-admin who reads in a tenant without being a member
+ * @throws Refusal forbidden, tenant_suspended, recent_sign_in_required, not_found if the caller must not learn that tenant or agent exists
  */
 export type Authorize = (principal: Principal, permit: Permit, scope: Scope) => Promise<'guest' | undefined>;
 
@@ -39,8 +34,7 @@ type User = Principal & { kind: 'user' };
 type Runner = Principal & { kind: 'runner' };
 
 /**
- * The permissions of a guest, which is a super-admin who reads in a tenant without being a member. Before that, the
- * super-admin must open the tenant for reading and give a reason (break-glass access).
+ * A guest is a super-admin who reads in a tenant without being a member; before, they must open it and give a reason (break-glass access).
  */
 const GUEST_PERMISSIONS: readonly Permission[] = [
   'tenant:read',
@@ -54,39 +48,28 @@ const GUEST_PERMISSIONS: readonly Permission[] = [
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
 
-/**
- * Checks that the caller's browser has signed in at the issuer recently. Callers with other credentials always pass.
- * @throws Refusal recent_sign_in_required if it has not
- */
+/** Only for browsers; other credentials always pass. @throws Refusal recent_sign_in_required */
 const assertRecentSignIn = (principal: Principal, now: number): void => {
   if (principal.kind !== 'user' || principal.signed_in_at === undefined) return;
   if (Date.parse(principal.signed_in_at) + MAX_SIGN_IN_AGE_MS < now)
     throw new Refusal('recent_sign_in_required', 'This needs a sign-in of the last 15 minutes: sign in again at /auth/login?max_age=0');
 };
 
-/**
- * Checks that the caller of a platform operation is a super-admin whose credential is not bound to a tenant.
- * @throws Refusal forbidden if not
- */
+/** @throws Refusal forbidden unless the caller is a super-admin whose credential is not bound to a tenant */
 const authorizeOnPlatform = (principal: Principal): undefined => {
   if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return undefined;
   throw forbidden('platform');
 };
 
 /**
- * Refuses a caller that is a runner or the platform itself. The refusal of a runner in its own tenant is forbidden. In
- * another tenant it is not_found, because a runner must not learn whether the tenant exists.
- * @throws Refusal forbidden, not_found
+ * @throws Refusal forbidden to a runner in its own tenant; in another one not_found, so that it does not learn whether the tenant exists
  */
 const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Permission, tenant_id: string | undefined): never => {
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
 /**
- * Checks that a super-admin who is not a member may read in the tenant now, because they have opened it for a limited
- * time.
- * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open or the permission is
- * not for reading
+ * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open now or the permission is not for reading
  */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
@@ -96,21 +79,15 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
   return 'guest';
 };
 
-/**
- * Checks that a member has a permission on the agent.
- * @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but do not have the
- * permission
- */
+/** @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but do not have the permission */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
-  // For the permission agent:delete, which restoring needs, a deleted agent exists. For any other permission, it does
-  // not.
+  // A deleted agent exists only for the permission agent:delete, which restoring needs.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
   if (!isAgentPermission(permission) || !keyAllows(principal, permission)) throw forbidden(permission);
   if (!agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
 };
 
-/** Creates the function that checks the permissions of a caller before an operation runs. */
 export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   const loadTenant = async (tenant_id: string): Promise<Tenant.Tenant> => {
     const { state: tenant } = await cache.loadCached(Tenant, tenant_id, tenant_id);
@@ -147,7 +124,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   };
 
   /**
-   * Returns whether the URL path names the agent of this runner or, if `runner` is `in tenant`, its tenant.
+   * Whether the URL path names this runner's agent or, if `runner` is `in tenant`, its tenant.
    * @throws Refusal tenant_suspended if its tenant is suspended, not_found if its agent is deleted
    */
   const isOwnScope = async (
