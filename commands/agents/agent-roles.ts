@@ -54,7 +54,7 @@ export const AgentRolePermissionGrid = z
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 type AgentUserPath = AgentPath & { readonly user_id: string };
 
-/** Returns the members of the context's tenant: user ids mapped to members. */
+/** By user id. */
 export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
@@ -92,10 +92,7 @@ export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<t
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: AgentUserPath) =>
   ctx.transact(Agent, agent_id, AgentRoles.revokeGrant(user_id, await loadMembers(ctx)));
 
-/**
- * Grants a user access to an agent, or revokes the grant if `role` is null.
- * @returns the grant as `state`; null if it was revoked
- */
+/** Null revokes the grant. @returns the grant as `state`; null if it was revoked */
 export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
   if (role !== null) return grantAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id, role });
   return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
@@ -106,9 +103,6 @@ export const transferOwnership = async (
   { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
 ) => ctx.transact(Agent, agent_id, AgentRoles.transferOwnership(new_owner_id, await loadMembers(ctx)));
 
-/**
- * Sets the permissions (named by labels) of each given agent role. Roles that are not given keep their permissions.
- * @throws Refusal invalid if OWNER would lose a permission
- */
+/** Roles that are not given keep their permissions. @throws Refusal invalid if OWNER would lose a permission */
 export const changeRolePermissions = (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) =>
   ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));

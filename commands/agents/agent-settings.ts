@@ -41,7 +41,7 @@ export const updateAgent = async (
   return ctx.transact(Agent, agent_id, update(changes, mayManageRoles));
 };
 
-/** Changes whether the agent may write skills. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const changeSkillAuthoring = (ctx: Ctx, { agent_id, can_author_skills }: OfAgent<typeof AgentCanAuthorSkillsUpdate>) =>
   ctx.transact(Agent, agent_id, update({ can_author_skills }, true));
 
@@ -50,10 +50,7 @@ export const changeAgentSkillVisibility = (
   { agent_id, skill_visibility_scope }: OfAgent<typeof AgentSkillVisibilityScopeUpdate>,
 ) => ctx.transact(Agent, agent_id, changeSkillVisibility(skill_visibility_scope));
 
-/**
- * Changes the hourly limit of the agent's spending. Null removes the limit; an absent value keeps it.
- * @throws Refusal not_found
- */
+/** Null removes the limit; an absent value keeps it. @throws Refusal not_found */
 export const changeAgentBudget = (ctx: Ctx, { agent_id, hourly_limit_usd }: OfAgent<typeof AgentBudgetUpdate>) =>
   ctx.transact(Agent, agent_id, (agent) => {
     const hourly_limit_micros = hourly_limit_usd === undefined ? agent.hourly_limit_micros : hourly_limit_usd && microsOf(hourly_limit_usd);

@@ -19,17 +19,14 @@ export const AgentCreate = z
   })
   .meta({ id: 'AgentCreate', examples: [{ name: 'Reviewer', slug: 'reviewer', description: 'Reviews pull requests' }] });
 
-/** Loads an agent of the context's tenant. @throws Refusal not_found if it does not exist or is deleted */
+/** @throws Refusal not_found if it does not exist or is deleted */
 export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
   const loaded = await ctx.load(Agent, agent_id);
   Agent.assertExists(loaded.state);
   return loaded;
 };
 
-/**
- * Checks that the plan allows one more agent. This is called before an agent is created or a deleted one is restored.
- * @throws Refusal plan_limit if it does not
- */
+/** For one more agent: before one is created or restored. @throws Refusal plan_limit */
 export type CheckAgentLimit = () => void;
 
 const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
@@ -39,17 +36,12 @@ const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () =>
   }
   if (agent.status === 'live') throw slugTaken(`The slug ${slug} is taken`);
   if (agent.status === 'released') return [];
-  // Check the limit before the slug is released: a creation that is refused must not take the slug from the deleted
-  // agent.
+  // Before the slug is released: a refused creation must not take it from the deleted agent.
   checkAgentLimit();
   return Agent.releaseSlug();
 };
 
-/**
- * Creates an agent whose OWNER is the calling user.
- * @throws Refusal slug_taken, plan_limit, forbidden if the caller sets is_admin_only without being OWNER or ADMIN of
- * the tenant
- */
+/** The calling user becomes OWNER. @throws Refusal slug_taken, plan_limit, forbidden if is_admin_only is set by no OWNER or ADMIN */
 export const createAgent = async (
   ctx: Ctx,
   { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>,

@@ -15,13 +15,11 @@ export const AgentClone = z
   })
   .meta({ id: 'AgentClone', examples: [{ name: 'Second Reviewer' }] });
 
-/** The number of tenants that are searched at the same time. */
 const SEARCH_BATCH = 20;
 
 /**
- * Returns the first of the caller's tenants in which the caller may read this agent. `pages` yields the ids of these
- * tenants.
- * @throws Refusal not_found if there is none; the refusal does not show whether the agent exists
+ * `pages` yields the ids of the caller's tenants. @throws Refusal not_found, whether or not the agent exists, if the caller may read it in
+ * none
  */
 export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: AsyncIterable<readonly string[]>): Promise<string> => {
   const isReadable = async (tenant: string): Promise<boolean> => {
@@ -39,18 +37,14 @@ export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: Async
   throw notFound();
 };
 
-/**
- * The text of the refusal for an agent that is too large to be cloned. One event contains the whole copy, and the event
- * store limits the size of events.
- */
+/** One event contains the whole copy, and the event store limits the size of events. */
 const TOO_LARGE =
   'The agent is too large to be copied: its texts and the configurations of its tools must have less than 1,000,000 bytes together';
 
-/** Slugs with the numbers up to this one at the end are tried first, and then slugs with random characters. */
+/** The last number that is tried at the end of a slug, before random characters. */
 const MAX_NUMBER = 9;
 const MAX_RANDOM_SLUGS = 5;
 
-/** Yields the slugs to try for an agent with this name. */
 function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
   const slug = slugOf(name);
   yield slug;
@@ -61,8 +55,8 @@ function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
 type Create = (slug: string, generation: number) => Agent.AgentEvent[];
 
 /**
- * Creates the agent, unless its slug is taken. The slug of a deleted agent counts as taken, so that this agent can
- * still be restored. Another slug is then tried, because the slug of a copy is chosen by the platform.
+ * The slug of a deleted agent counts as taken, so that it can be restored. The next slug is then tried: the platform chooses that of a
+ * copy.
  */
 const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
   if (agent.status === 'released') return [];
@@ -93,10 +87,8 @@ const createUnderFreeSlug = async (
 };
 
 /**
- * Returns the ids of the skills that a copy of the agent gets. The owner of the copy can read the instructions of these
- * skills through the runner of the copy. Therefore, the copy gets all skills of the source only if the caller may
- * already read their instructions, as a member of the tenant or through the source agent. Otherwise it gets only the
- * skills that everybody in the tenant may see.
+ * The copy's owner can read the instructions of its skills through its runner: it gets all only if the caller may already read them, as a
+ * member or through the source; otherwise those that everyone in the tenant may see.
  */
 const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<string>> => {
   const isRunnerOwner = (await ctx.may('agent:settings:write', source.id)) && (await ctx.may('agent:skills:write', source.id));
@@ -106,19 +98,14 @@ const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<
   return new Set(copied.map(({ id }) => id));
 };
 
-/**
- * Clones an agent of the context's tenant. The calling user becomes the only OWNER of the copy.
- * @throws Refusal not_found, forbidden, invalid, plan_limit, rate_limited, precondition_failed if If-Match is not the
- * revision of the source
- */
+/** The calling user becomes the only OWNER. @throws Refusal not_found, forbidden, invalid, plan_limit, rate_limited, precondition_failed */
 export const cloneAgent = async (
   ctx: Ctx,
   { source_id, name }: Input<typeof AgentClone, 'source_id'>,
   checkAgentLimit: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
-  // These decisions only read the present states from the log, and return no events. The first one also checks
-  // If-Match.
+  // Only reads the present states from the log, without events. The first one also checks If-Match.
   const source = await ctx.transact(Agent, source_id, (agent) => {
     assertCloneable(agent, name);
     return [];

@@ -27,10 +27,7 @@ export const AgentRepoUpdate = z
 type OfAgent<Body extends z.ZodType> = Input<Body, 'tenant_id' | 'agent_id'>;
 type LoadedAgent = Promise<Loaded<Agent.Agent>>;
 
-/**
- * Returns the refusal of a branch or tag that the repository does not have; null if the repository has it. If the lists
- * do not show whether it exists, the host is asked for this name.
- */
+/** Null if the repository has it. Asks the host if the lists do not show whether it exists. */
 const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, pointer: string): Promise<Refusal | null> => {
   const listed = await host.listRefs(url);
   if (listed.branches.includes(code_ref) || listed.tags.includes(code_ref)) return null;
@@ -41,10 +38,7 @@ const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, point
   return failed && !listed.complete ? refusalOfHost(failed, pointer) : unknownRef(code_ref, listed);
 };
 
-/**
- * Returns the name of the branch to which HEAD of the repository points.
- * @throws Refusal invalid if there is none, and the refusals of `refusalOfHost`
- */
+/** The branch of HEAD. @throws Refusal invalid if there is none, and the refusals of `refusalOfHost` */
 const headBranch = async (host: CodeHost, url: string): Promise<string> => {
   const { value, failed } = await host.headBranch(url);
   if (failed) throw refusalOfHost(failed, '/url');
@@ -55,11 +49,7 @@ const headBranch = async (host: CodeHost, url: string): Promise<string> => {
 
 const UNKNOWN_REF = (refusal: Refusal): boolean => refusal.extra.errors?.[0]?.code === 'unknown_ref';
 
-/**
- * Returns the branch or tag for a newly linked repository: the one that the request names. If it names none, the agent
- * keeps its present branch or tag, provided that the new repository has one of this name. Otherwise, the branch of HEAD
- * is used.
- */
+/** What the request names; otherwise the agent's present branch or tag, if the new repository has it; otherwise the branch of HEAD. */
 const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted: string | null | undefined): Promise<string> => {
   const name = wanted === undefined && agent.repo_url !== null ? agent.code_ref : wanted;
   if (!name) return headBranch(host, url);
@@ -69,11 +59,7 @@ const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted
   return headBranch(host, url);
 };
 
-/**
- * Links a git repository to the agent, or removes the link if `url` is null. Stores the link only if the host confirms
- * that the repository has the branch or tag.
- * @throws Refusal not_found, invalid, unavailable, bad_gateway
- */
+/** Null removes the link. The host must confirm the branch or tag. @throws Refusal not_found, invalid, unavailable, bad_gateway */
 export const linkAgentRepo =
   (host: CodeHost) =>
   async (ctx: Ctx, { agent_id, url, code_ref }: OfAgent<typeof AgentRepoUpdate>): LoadedAgent => {
@@ -87,10 +73,7 @@ export const linkAgentRepo =
     return ctx.transact(Agent, agent_id, linkRepo({ repo_url: url, code_ref: linked }));
   };
 
-/**
- * Pins a branch or tag of the agent's repository.
- * @throws Refusal not_found, conflict, unavailable, bad_gateway, invalid if the repository does not have it
- */
+/** @throws Refusal not_found, conflict, unavailable, bad_gateway, invalid if the repository does not have it */
 export const pinAgentCodeRef =
   (host: CodeHost) =>
   async (ctx: Ctx, { agent_id, code_ref }: OfAgent<typeof AgentCodeRefUpdate>): LoadedAgent => {
@@ -100,10 +83,7 @@ export const pinAgentCodeRef =
     return ctx.transact(Agent, agent_id, pinCodeRef(repo_url, code_ref));
   };
 
-/**
- * Lists the branches and tags of the agent's repository. If the host cannot be read, the lists are empty and marked as
- * incomplete.
- */
+/** Empty, and marked as incomplete, if the host cannot be read. */
 export const listAgentRefs =
   (host: CodeHost) =>
   async (ctx: Ctx, { agent_id }: { readonly agent_id: string }): Promise<Loaded<RefSet>> => {

@@ -6,7 +6,7 @@ import type { Ctx } from '../context.ts';
 
 const graphIdOf = (ctx: Ctx): string => ctx.uniqueId('failover', 'all', 0, 'platform');
 
-/** Checks that the models of a failover chain exist, and that none occurs twice. @throws Refusal invalid */
+/** @throws Refusal invalid if a model does not exist or occurs twice */
 export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
   if (new Set(chain).size !== chain.length) throw invalid('/failover_chain', 'must not contain the same model twice', 'duplicate');
   const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
@@ -14,10 +14,7 @@ export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Pro
   if (unknown >= 0) throw invalid(`/failover_chain/${unknown}`, 'there is no such model', 'unknown_model');
 };
 
-/**
- * Returns the failover chains of all models that can be reached from the given models: through the chains in the
- * models' own streams, and through those in the graph.
- */
+/** Of all models that can be reached, through the chains in their own streams and in the graph. */
 const chainsFrom = async (
   ctx: Ctx,
   ids: readonly string[],
@@ -32,14 +29,10 @@ const chainsFrom = async (
   return chains;
 };
 
-/** Thrown if the graph has changed since the chains were read. A model can then be reached whose chain was not read. */
+/** Since the chains were read: a model can then be reached whose chain was not read. */
 class GraphChanged extends Error {}
 
-/**
- * Checks that a new failover chain of a model does not lead back to the model, and records the chain in the graph of
- * all chains. Chains that other requests change at the same time are checked, too.
- * @throws Refusal invalid if the chain leads back
- */
+/** In the graph of all chains, so that concurrent changes are checked, too. @throws Refusal invalid if the chain leads back to the model */
 export const recordChain = async (ctx: Ctx, model_id: string, chain: readonly string[]): Promise<void> => {
   const id = graphIdOf(ctx);
   for (;;) {

@@ -6,7 +6,7 @@ import { loadAgent } from './agent.ts';
 
 type AgentPath = { readonly agent_id: string };
 
-/** Returns the id of the calling user. @throws Refusal forbidden if the caller is a runner or the platform itself */
+/** @throws Refusal forbidden if the caller is a runner or the platform itself */
 const callingUser = ({ principal }: Ctx): string => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only users have favorites');
   return principal.user_id;
@@ -18,15 +18,15 @@ const changeFavorite = async (ctx: Ctx, agent_id: string, decide: typeof favorit
   return ctx.transact(User, user_id, decide({ agent_id, tenant_id: ctx.tenant }));
 };
 
-/** Marks an agent as a favorite of the calling user. @throws Refusal not_found, conflict if the user has too many */
+/** @throws Refusal not_found, conflict if the user has too many */
 export const favoriteAgent = async (ctx: Ctx, { agent_id }: AgentPath) => {
   const loaded = await changeFavorite(ctx, agent_id, favorite);
   return { ...loaded, state: { user_id: loaded.id, agent_id } };
 };
 
-/** Removes an agent from the favorites of the calling user. @throws Refusal not_found if there is no such agent */
+/** @throws Refusal not_found if there is no such agent */
 export const unfavoriteAgent = (ctx: Ctx, { agent_id }: AgentPath) => changeFavorite(ctx, agent_id, unfavorite);
 
-/** Returns the favorites of the calling user; an empty map if the caller is not a user. */
+/** Empty if the caller is not a user. */
 export const loadFavorites = async ({ principal, load }: Ctx): Promise<User.User['favorites']> =>
   principal.kind === 'user' ? (await load(User, principal.user_id)).state.favorites : {};

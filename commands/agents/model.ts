@@ -14,10 +14,7 @@ const MAX_FAILOVERS = 5;
 
 const MAX_PRICE = 1_000_000;
 
-/**
- * A schema for the prices of a model. Prices per token must be numbers, because costs are computed from them. Other
- * prices can have any form.
- */
+/** Prices per token must be numbers, because costs are computed from them; other prices can have any form. */
 const Pricing = JsonObjectField.superRefine((pricing, issues) => {
   for (const [name, price] of Object.entries(pricing))
     if (name.endsWith('_per_mtok') && !(typeof price === 'number' && price >= 0 && price <= MAX_PRICE))
@@ -61,20 +58,19 @@ export const AdminModelUpdate = z
   })
   .meta({ id: 'AdminModelUpdate', examples: [{ status: 'deprecated', description: 'Use its successor' }] });
 
-/** Registers a model. @throws Refusal slug_taken, invalid */
+/** @throws Refusal slug_taken, invalid */
 export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
   // The model does not exist yet, so no other model has it in its chain, and the new chain cannot lead back to it.
   await assertModelsExist(ctx, fields.failover_chain);
   return createUnique(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
 };
 
-/** Changes a model. @throws Refusal not_found, invalid */
+/** @throws Refusal not_found, invalid */
 export const updateModel = async (ctx: Ctx, { model_id, ...changes }: Input<typeof AdminModelUpdate, 'model_id'>) => {
   const { state } = await ctx.load(Model, model_id);
   Model.assertExists(state);
   const chain = changes.failover_chain === null ? [] : changes.failover_chain;
-  // `sideEffect` stores whether the chain changes. So if the request is repeated with the same Idempotency-Key, the
-  // repeat does the same.
+  // Stores whether the chain changes, so that a repeat with the same Idempotency-Key does the same.
   const isChanged = await ctx.sideEffect(async () => chain !== undefined && !jsonEqual(chain, state.failover_chain));
   if (chain && isChanged) {
     await assertModelsExist(ctx, chain);
@@ -90,17 +86,13 @@ const assertTenant = async (ctx: Ctx, tenant_id: string): Promise<void> => {
   if (state.status === 'absent') throw new Refusal('not_found', 'There is no such tenant');
 };
 
-/** Lets a tenant use a model that is not available to all tenants. @throws Refusal not_found */
+/** For a model that is not available to all tenants. @throws Refusal not_found */
 export const openModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
   await assertTenant(ctx, tenant_id);
   return ctx.transact(Model, model_id, Model.openToTenant(tenant_id));
 };
 
-/**
- * Reverses `openModelToTenant`: from now on, the tenant can use the model only if the model is available to all
- * tenants.
- * @throws Refusal not_found if the model does not exist
- */
+/** The tenant can then use the model only if it is available to all. @throws Refusal not_found if the model does not exist */
 export const closeModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
   await assertTenant(ctx, tenant_id);
   return ctx.transact(Model, model_id, Model.closeToTenant(tenant_id));

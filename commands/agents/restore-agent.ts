@@ -17,10 +17,7 @@ export const Restore = z
 
 type AgentThen = { readonly agent: Agent.Agent; readonly position: Position };
 
-/**
- * Returns the agent as it was at this revision, and the log position of the event with this revision.
- * @throws Refusal invalid if the agent has no such revision
- */
+/** With the log position of the event of this revision. @throws Refusal invalid if the agent has no such revision */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<AgentThen> => {
   const transient: Transient = new WeakSet();
   let agent = Agent.initial;
@@ -31,7 +28,7 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
   throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');
 };
 
-/** Returns the Slack settings that the agent had at the position of its earlier state. */
+/** At the position of the agent's earlier state. */
 const slackConfigAt = async (ctx: Ctx, { agent, position }: AgentThen): Promise<SlackConfig.SlackConfig> => {
   let config = SlackConfig.initial;
   for await (const event of ctx.history(SlackConfig, agent.id)) {
@@ -55,9 +52,8 @@ const laterOf = (one: Position | null, other: Position | null): Position | null 
   one && other ? (comparePositions(one, other) > 0 ? one : other) : (one ?? other);
 
 /**
- * Sets the agent and its Slack settings back. They are in two streams, so a failure between the two appends is
- * possible. A repeat then appends what is missing: the revision has a fixed log position, so the repeat restores the
- * same states.
+ * Two streams: after a failure between the appends, a repeat appends what is missing, and restores the same states, because the revision
+ * has a fixed log position.
  */
 const restoreRevision = async (ctx: Ctx, agent_id: string, revision: number): Promise<Loaded<Agent.Agent>> => {
   const earlier = await agentAt(ctx, agent_id, revision);
@@ -70,8 +66,7 @@ const restoreRevision = async (ctx: Ctx, agent_id: string, revision: number): Pr
 };
 
 /**
- * Restores an agent. If `revision` is given, sets its settings, its model chain and its Slack settings back to that
- * revision. Otherwise the agent must be deleted, and is restored as it was.
+ * Sets settings, model chain and Slack settings back to `revision`; without it, restores a deleted agent as it was.
  * @throws Refusal not_found, forbidden, conflict, plan_limit, invalid
  */
 export const restoreAgent = async (
