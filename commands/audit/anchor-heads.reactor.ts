@@ -2,10 +2,7 @@ import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 import type { HeadVersion } from '../../domain/audit/audit-head.ts';
 import type { ReactorCtx } from '../context.ts';
 
-/**
- * The signed head of a tenant's audit tree, as it is posted. `head_id` is the id of its event, and `public_key` is the
- * public key that verifies its signature.
- */
+/** The signed head as it is posted. `head_id`: its event; `public_key` verifies its signature. */
 export type PostedHead = {
   readonly head_id: string;
   readonly tenant_id: string;
@@ -19,21 +16,15 @@ export type PostedHead = {
   readonly public_key: string | null;
 };
 
-/**
- * Posts a head. Returns the host to which it was posted, and the HTTP status of the response.
- * @throws Error if there is no response
- */
+/** Returns host and HTTP status of the response. @throws Error if there is no response */
 export type PostHead = (head: PostedHead) => Promise<{ readonly host: string; readonly status: number }>;
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** The seed of the event that records that a head was received. */
+/** Of the event that records the receipt. */
 const seedOf = ({ version, size }: PostedHead): string => (version === 1 ? `${size}` : `${version} ${size}`);
 
-/**
- * Posts a head to AUDIT_ANCHOR_URL, and records that the receiver has it. Does nothing if this is already recorded.
- * @throws Error if the head was not received
- */
+/** To AUDIT_ANCHOR_URL. Does nothing if the receipt is already recorded. @throws Error if the head was not received */
 export const anchorHead = async (ctx: ReactorCtx, post: PostHead, head: PostedHead): Promise<void> => {
   const { head_id, tenant_id, version, size, root } = head;
   const ofHead = ctx.inTenant(tenant_id).withSeed(seedOf(head));

@@ -1,9 +1,6 @@
 import * as AuditExport from '../../domain/audit/audit-export.ts';
 import type { Ctx } from '../context.ts';
 
-/**
- * Records an audit log export and who requested it. No entry is sent before this has succeeded.
- * @throws Refusal unavailable
- */
+/** No entry is sent before this has succeeded. @throws Refusal unavailable */
 export const recordAuditExport = (ctx: Ctx, fields: AuditExport.AuditExportFields) =>
   ctx.transact(AuditExport, ctx.newId(), AuditExport.recordExport(fields), { expectNew: true });

@@ -3,16 +3,15 @@ import * as LeafRule from '../../domain/audit/leaf-rule.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { ReactorCtx } from '../context.ts';
 
-/** What is needed to sign the heads of a tenant: its audit log entries, and a signing key. */
 export type HeadSigning = {
-  /** Returns the audited events after a position (null: from the start), in log order, at most MAX_HEAD_ENTRIES. */
+  /** In log order, at most MAX_HEAD_ENTRIES. Null: from the start. */
   readonly entriesAfter: (tenant: string, position: string | null) => Promise<readonly AuditHead.Leaf[]>;
   readonly sign: (text: string) => { readonly signature: string; readonly key_id: string };
 };
 
 /**
- * The rows of an erased tenant are removed in parts, but only after the log records the erasure. So if the log does not
- * record an erasure after the rows were read, the rows are complete; otherwise, none are returned.
+ * None if the tenant is erased: its rows are removed in parts, but only after the log records the erasure. Without this record, the rows
+ * that were read before are complete.
  */
 const completeEntriesAfter = async (
   ctx: ReactorCtx,
@@ -24,7 +23,7 @@ const completeEntriesAfter = async (
   return state.erasure?.record ? [] : leaves;
 };
 
-/** Records in the audit log that the tree with this last head is replaced. Returns false if this was already recorded. */
+/** The tree with this last head is replaced. False if already recorded. */
 const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields): Promise<boolean> => {
   const { state } = await ctx.load(LeafRule, ctx.tenant);
   if (state.change) return false;
@@ -33,8 +32,8 @@ const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields):
 };
 
 /**
- * Signs heads until they cover every audited event of the context's tenant, each at most MAX_HEAD_ENTRIES more. If the
- * tenant has only heads of an earlier version, records the change; the next call then signs heads.
+ * Until heads cover every audited event, each at most MAX_HEAD_ENTRIES more. Of heads of an earlier version only, first records the
+ * change; the next call signs.
  * @returns the number of signed heads
  */
 export const signHeads = async (ctx: ReactorCtx, signing: HeadSigning): Promise<number> => {
