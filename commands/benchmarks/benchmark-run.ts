@@ -29,10 +29,10 @@ export const BenchmarkRunCreate = z
   })
   .meta({ id: 'BenchmarkRunCreate' });
 
-/** The JSON pointer of the request field that refers to the dataset. */
+/** Refers to the dataset. */
 const POINTER = '/benchmark';
 
-/** Loads a benchmark that can be run. @throws Refusal invalid if it does not exist, conflict if it is inactive */
+/** @throws Refusal invalid if it does not exist, conflict if it is inactive */
 const loadRunnable = async (ctx: Ctx, slug: string): Promise<Benchmark.Benchmark> => {
   const { state } = await benchmarkWithSlug(ctx, slug);
   if (state.status !== 'live') throw invalid(POINTER, 'there is no such benchmark', 'unknown_benchmark');
@@ -40,7 +40,7 @@ const loadRunnable = async (ctx: Ctx, slug: string): Promise<Benchmark.Benchmark
   return state;
 };
 
-/** Reads the dataset of a benchmark. @throws Refusal invalid, unavailable, bad_gateway */
+/** @throws Refusal invalid, unavailable, bad_gateway */
 const contentOf = async (ctx: Ctx, host: DatasetHost, { dataset_uri, dataset_sha256 }: Benchmark.Dataset): Promise<Uint8Array> => {
   if (dataset_sha256 === null) {
     const { bytes, failed } = await host.fetch(dataset_uri);
@@ -54,10 +54,7 @@ const contentOf = async (ctx: Ctx, host: DatasetHost, { dataset_uri, dataset_sha
 
 type RunInput = Input<typeof BenchmarkRunCreate, 'tenant_id'>;
 
-/**
- * Prepares a run: loads the benchmark, reads its dataset, stores it in the file store of the tenant, and selects the
- * tasks.
- */
+/** Stores the dataset in the file store of the tenant. */
 const prepareRun = async (ctx: Ctx, host: DatasetHost, { benchmark: slug, agent_id, harness, tasks = null }: RunInput) => {
   const benchmark = await loadRunnable(ctx, slug);
   const bytes = await contentOf(ctx, host, benchmark);
@@ -71,7 +68,7 @@ const prepareRun = async (ctx: Ctx, host: DatasetHost, { benchmark: slug, agent_
   };
 };
 
-/** Returns a run in the form of the response schema BenchmarkRunRead. */
+/** As in the response schema BenchmarkRunRead. */
 const runView = (run: BenchmarkRun.BenchmarkRun) => ({ ...run, tasks: BenchmarkRun.tasksOf(run) });
 
 const assertActive = async (ctx: Ctx, agent_id: string): Promise<void> => {
@@ -80,8 +77,7 @@ const assertActive = async (ctx: Ctx, agent_id: string): Promise<void> => {
 };
 
 /**
- * Returns the function that queues a run of an agent on a benchmark. It throws Refusal not_found, conflict if the agent
- * or the benchmark is inactive, invalid, unavailable, and bad_gateway if the host does not return the dataset.
+ * The function throws Refusal not_found, invalid, unavailable, conflict if agent or benchmark is inactive, bad_gateway without a dataset.
  */
 export const queueBenchmarkRun =
   (host: DatasetHost) =>

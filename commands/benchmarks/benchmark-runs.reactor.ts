@@ -8,18 +8,14 @@ import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, INACTIVE_TEXTS } from '../schedule/agent-checks.ts';
 import { decodeReport, type TaskReport } from './task-report.ts';
 
-/**
- * A run that has not ended, according to the read models. `has_delivery` is whether the run was sent, and `outcome` how
- * its delivery ended.
- */
+/** Not ended, according to the read models. `has_delivery`: the run was sent; `outcome`: how its delivery ended. */
 export type OpenRun = { readonly id: string; readonly has_delivery: boolean; readonly outcome: 'acknowledged' | 'given_up' | null };
 
 type BenchmarkCtx = ReactorCtx & Pick<Ctx, 'blobs'>;
 
-/** What is needed to send runs to agents besides the context. */
 export type RunMessages = {
   readonly agents: AgentChecks;
-  /** Appends the first event of the delivery of a run. Does nothing if the delivery exists. */
+  /** Does nothing if the delivery exists. */
   readonly createDelivery: (
     run: { readonly tenant_id: string; readonly id: string },
     facts: BenchmarkDeliveryFacts,
@@ -36,16 +32,14 @@ const ENDED_EARLY = {
 
 const EXPIRED = `The run has not ended within ${BenchmarkRun.MAX_RUN_HOURS} hours`;
 
-/** Returns a stored file of the tenant. @throws Refusal unavailable */
+/** @throws Refusal unavailable */
 const readContent = async ({ blobs }: BenchmarkCtx, sha256: string): Promise<Uint8Array> => {
   const blob = await blobs.get(sha256);
   if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
   return readAll(blob.content);
 };
 
-/**
- * Sends a run to the runner of its agent. Returns null if it was sent, and otherwise the reason why it cannot be sent.
- */
+/** To the runner of its agent. Returns why it cannot be sent; null if it was sent. */
 const send = async (ctx: BenchmarkCtx, messages: RunMessages, run: BenchmarkRun.BenchmarkRun): Promise<string | null> => {
   const { tenant_id, id, agent_id, dataset_sha256, task_ids } = run;
   const inactive = await messages.agents.inactiveReason(tenant_id, agent_id);
@@ -57,8 +51,7 @@ const send = async (ctx: BenchmarkCtx, messages: RunMessages, run: BenchmarkRun.
 };
 
 /**
- * Does what is next for an open run: sends it if it was not sent yet, and ends it if its time is over or if its message
- * was acknowledged or given up. Before this, results that were published until the message ended must be recorded.
+ * Sends the run, or ends it if its time is over or its message has ended. Results that were published until then must be recorded before.
  */
 export const advanceRun = async (ctx: BenchmarkCtx, messages: RunMessages, { id, has_delivery, outcome }: OpenRun): Promise<void> => {
   const { state: run } = await ctx.load(BenchmarkRun, id);
@@ -69,12 +62,10 @@ export const advanceRun = async (ctx: BenchmarkCtx, messages: RunMessages, { id,
   if (failure !== null) await end(failure);
 };
 
-/** A valid result, with the tenant and the agent of the runner that published it. */
+/** With the tenant and the agent of the runner that published it. */
 export type Report = TaskReport & { readonly tenant: string; readonly agent: string };
 
-/**
- * Parses a message with a result that the runner of an agent has published. Returns null if the result is not valid.
- */
+/** Null if the result is not valid. */
 export const readReport = (reporter: { readonly tenant: string; readonly agent: string }, message: Uint8Array): Report | null => {
   const report = decodeReport(message);
   return report && { ...report, ...reporter };
@@ -84,11 +75,7 @@ const resultOf = ({ task_id, score = null, error = null, seconds = null }: TaskR
   ...{ task_id, score, error, seconds, trajectory_sha256: null },
 });
 
-/**
- * Records results of one run that the runner of one agent has published, in one append. Late and repeated results
- * change nothing.
- * @throws Refusal unavailable
- */
+/** Of one run, by the runner of one agent, in one append. Late and repeated results change nothing. @throws Refusal unavailable */
 export const recordReports = async (ctx: BenchmarkCtx, reports: readonly Report[]): Promise<void> => {
   const { agent, run_id: id } = reports[0]!;
   const { state: run } = await ctx.load(BenchmarkRun, id);

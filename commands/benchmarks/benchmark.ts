@@ -55,9 +55,7 @@ export const BenchmarkUpdate = z
   })
   .meta({ id: 'BenchmarkUpdate', examples: [{ read_only: true }] });
 
-/**
- * Returns the function that adds a benchmark to the catalogue. It throws Refusal slug_taken, invalid or unavailable.
- */
+/** The function throws Refusal slug_taken, invalid, unavailable. */
 export const createBenchmark =
   <C extends Ctx>(ports: DatasetPorts<C>) =>
   async (ctx: C, fields: Input<typeof BenchmarkCreate>): Promise<Loaded<Benchmark.Benchmark>> => {
@@ -70,10 +68,7 @@ export const createBenchmark =
     });
   };
 
-/**
- * Returns the benchmark with this slug. If there is none, returns a benchmark with the status `absent` and the id that
- * the next benchmark with this slug will get.
- */
+/** If there is none, a benchmark with the status `absent` and the id that the next one with this slug will get. */
 export const benchmarkWithSlug = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, slug: string): Promise<Loaded<Benchmark.Benchmark>> => {
   for (let generation = 0; ; generation++) {
     const loaded = await ctx.load(Benchmark, ctx.uniqueId('benchmark', slug, generation, PLATFORM));
@@ -88,10 +83,7 @@ const findId = (ctx: Ctx, slug: string): Promise<string> =>
     return id;
   });
 
-/**
- * Returns the function that changes a benchmark. It throws Refusal not_found, conflict if the benchmark is read-only,
- * invalid or unavailable.
- */
+/** The function throws Refusal not_found, invalid, unavailable, conflict if the benchmark is read-only. */
 export const updateBenchmark =
   <C extends Ctx>(ports: DatasetPorts<C>) =>
   async (ctx: C, { slug, dataset_uri, ...changes }: Input<typeof BenchmarkUpdate, 'slug'>): Promise<Loaded<Benchmark.Benchmark>> => {
@@ -103,6 +95,6 @@ export const updateBenchmark =
     return ctx.transact(Benchmark, id, Benchmark.update({ ...changes, ...dataset }));
   };
 
-/** Removes a benchmark from the catalogue. @throws Refusal not_found, conflict if it is read-only */
+/** @throws Refusal not_found, conflict if it is read-only */
 export const retireBenchmark = async (ctx: Ctx, { slug }: { readonly slug: string }): Promise<Loaded<Benchmark.Benchmark>> =>
   ctx.transact(Benchmark, await findId(ctx, slug), Benchmark.retire);

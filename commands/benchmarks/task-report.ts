@@ -7,7 +7,7 @@ import { MAX_REPORT_BYTES } from '../../domain/runners/score-report.ts';
 
 const MAX_SECONDS = 10_000_000;
 
-/** The result of one task of a benchmark run, as a runner publishes it. */
+/** As a runner publishes it, for one task of a run. */
 export const TaskReport = z
   .strictObject({
     run_id: idOf('benchmark run'),
@@ -37,7 +37,7 @@ export const TaskReport = z
 
 export type TaskReport = z.output<typeof TaskReport>;
 
-/** Encodes a result as the message that a runner publishes. @throws Refusal invalid, too_large */
+/** @throws Refusal invalid, too_large */
 export const encodeReport = (report: unknown): Uint8Array => {
   const { data, error } = TaskReport.safeParse(report);
   if (!data) {
@@ -55,7 +55,7 @@ export const encodeReport = (report: unknown): Uint8Array => {
   return bytes;
 };
 
-/** Parses a message with a result. Returns null if the result is not valid. */
+/** Null if the result is not valid. */
 export const decodeReport = (bytes: Uint8Array): TaskReport | null => {
   try {
     return TaskReport.safeParse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))).data ?? null;
