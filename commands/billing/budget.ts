@@ -44,7 +44,7 @@ const budgetOf = async (ctx: Loading, agent_id: string): Promise<BudgetHour.Budg
   return { agent_id, limit_micros: state.hourly_limit_micros, at: ctx.at() };
 };
 
-/** Returns the costs of the session in this hour. @throws Refusal invalid if it is not a session of the agent */
+/** In this hour. @throws Refusal invalid if it is not a session of the agent */
 const costsOf = async (ctx: Ctx, agent_id: string, session_id: string | null): Promise<BudgetHour.SessionCost[]> => {
   if (session_id === null) return [];
   const { state } = await ctx.load(Session, session_id);
@@ -59,9 +59,8 @@ const checkModel = async (ctx: Ctx, model_id: string | null): Promise<void> => {
 };
 
 /**
- * Reserves an amount of the agent's budget of this hour. The event is appended only if the stream of the hour has not
- * changed since it was read, so concurrent reservations together cannot exceed the limit. If the reservation is
- * refused, this is recorded, too.
+ * Of this hour's budget. Appended only if the hour's stream has not changed since, so concurrent reservations together cannot exceed the
+ * limit. A refusal is recorded, too.
  * @throws Refusal budget_exceeded, invalid
  */
 export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve, 'tenant_id' | 'agent_id'>): Reply => {
@@ -84,21 +83,14 @@ export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve,
   }
 };
 
-/**
- * Returns the id of the budget hour to which a reservation belongs.
- * @throws Refusal not_found if the caller is not a runner of the tenant
- */
+/** @throws Refusal not_found if the caller is not a runner of the tenant */
 const hourOfOwnReservation = ({ principal, tenant }: Ctx, reservation_id: string) => {
   if (principal.kind !== 'runner' || principal.tenant_id !== tenant || !isId25(reservation_id)) throw notFound();
   const { agent_id } = principal;
   return { agent_id, id: BudgetHour.budgetHourId(agent_id, BudgetHour.hourOfReservation(reservation_id)) };
 };
 
-/**
- * Checks that the calling runner has made this reservation. It is searched for in the budget of the runner's own agent,
- * so other runners do not find it.
- * @throws Refusal not_found if it is not found
- */
+/** Looks in the budget of the runner's own agent, so other runners do not find it. @throws Refusal not_found */
 export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): Promise<void> => {
   const { id } = hourOfOwnReservation(ctx, reservation_id);
   if ((await ctx.load(BudgetHour, id)).state.reservations[reservation_id]) return;
@@ -108,10 +100,7 @@ export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): P
   throw notFound();
 };
 
-/**
- * Settles a reservation of the calling runner's agent with the amount that was spent.
- * @throws Refusal not_found, conflict if it was settled with another amount
- */
+/** Of the calling runner's agent. @throws Refusal not_found, conflict if it was settled with another amount */
 export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, 'tenant_id' | 'reservation_id'>): Reply => {
   const { reservation_id, amount_usd } = input;
   const { agent_id, id } = hourOfOwnReservation(ctx, reservation_id);
@@ -120,7 +109,7 @@ export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, '
   return { ...loaded, state: reservationView(agent_id, loaded.state.reservations[reservation_id]!) };
 };
 
-/** Checks that some of the agent's budget of this hour is left. @throws Refusal budget_exceeded */
+/** In this hour. @throws Refusal budget_exceeded */
 export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Agent.Agent>): Promise<void> => {
   const { hourly_limit_micros: limit_micros } = state;
   if (limit_micros === null) return;
@@ -129,7 +118,7 @@ export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Ag
   BudgetHour.assertNotSpent(hour.state, { agent_id, limit_micros, at });
 };
 
-/** Returns the end of this hour if the budget of the agent is used up; null if some of it is left. */
+/** The end of this hour if the budget is used up; null if some is left. */
 export const budgetEnd = async (ctx: Loading, agent_id: string): Promise<string | null> => {
   const budget = await budgetOf(ctx, agent_id);
   if (budget.limit_micros === null) return null;

@@ -24,10 +24,7 @@ const loadTenant = async (ctx: Ctx): Promise<Tenant.Tenant> => {
   return state;
 };
 
-/**
- * Checks that the tenant can subscribe to a price, and returns the data for the provider's checkout.
- * @throws Refusal invalid if no plan has the price, conflict if the tenant has a subscription
- */
+/** @throws Refusal invalid if no plan has the price, conflict if the tenant has a subscription */
 const checkoutOf = async (ctx: Ctx, price_id: string, findPlan: FindPlan) => {
   const { subscriptions, billing_email } = await loadTenant(ctx);
   const plan_id = await findPlan(price_id);
@@ -38,8 +35,7 @@ const checkoutOf = async (ctx: Ctx, price_id: string, findPlan: FindPlan) => {
 };
 
 /**
- * Starts a checkout with which the tenant subscribes to the plan with this price. The tenant's plan changes when the
- * provider reports the subscription.
+ * The tenant's plan changes when the provider reports the subscription.
  * @throws Refusal not_found, not_configured, invalid, conflict, rate_limited, unavailable, bad_gateway
  */
 export const startCheckout =
@@ -64,7 +60,7 @@ export const startCheckout =
   };
 
 /**
- * Returns a link to the provider's billing portal, where the tenant changes or cancels its subscription.
+ * To change or cancel the subscription.
  * @throws Refusal not_found, not_configured, conflict if the tenant has never subscribed, unavailable, bad_gateway
  */
 export const openBillingPortal =

@@ -10,10 +10,7 @@ export type CountedEvent = Recorded<Extract<Session.SessionEvent | Agent.AgentEv
 
 export const BUDGET_COUNTER: Actor = { kind: 'system', id: 'budgets' };
 
-/**
- * The costs of one agent in one hour, for each session. `pending` are the sessions whose costs have changed and are not
- * recorded yet. `isDue` is whether anything must be recorded.
- */
+/** Costs by session. `pending`: sessions whose costs have changed and are not recorded; `isDue`: anything must be recorded. */
 type AgentHour = {
   readonly tenant: string;
   readonly agent_id: string;
@@ -27,18 +24,15 @@ const MAX_SESSIONS = 1_000;
 const HOUR_MS = 3_600_000;
 const MAX_KNOWN_LIMITS = 10_000;
 
-/** Usage is kept in memory for this many milliseconds. When the reactor starts, it reads the events of this period. */
+/** How long usage is kept in memory. At its start, the reactor reads the events of this period. */
 export const COUNTED_MS = 2 * HOUR_MS;
 
-/** Returns the present hourly limit of an agent; null if it has none. */
+/** Null if it has none. */
 type LimitOf = (ctx: ReactorCtx, agent_id: string) => Promise<number | null>;
 
 const presentLimit: LimitOf = async (ctx, agent_id) => (await ctx.load(Agent, agent_id)).state.hourly_limit_micros;
 
-/**
- * Records the changed costs of one hour of an agent. If the agent has no limit, they are kept in memory, because the
- * agent can get a limit during the hour.
- */
+/** Without a limit, the costs stay in memory, because the agent can get a limit during the hour. */
 const recordHour = async (ctx: ReactorCtx, counted: AgentHour, at: string, limitOf: LimitOf): Promise<void> => {
   counted.isDue = false;
   const { agent_id, hour, costs, pending } = counted;
@@ -54,15 +48,14 @@ const recordHour = async (ctx: ReactorCtx, counted: AgentHour, at: string, limit
 };
 
 /**
- * Adds up the costs of messages for each agent, hour and session, and records the totals in the budget streams. A total
- * only increases, and recording a lower one changes nothing. So nothing is counted twice if recording is repeated, if
- * two processes count, or if a process starts within an hour and reads the events of this hour again.
+ * Adds up costs by agent, hour and session, and records the totals. A total only increases: recording again, two processes that count, or
+ * reading the hour's events again at a start count nothing twice.
  */
 export const createUsageCounter = () => {
   const hours = new Map<string, AgentHour>();
   const limits = new Map<string, Promise<number | null>>();
 
-  /** Remembers the limit of an agent until it changes. If looking it up fails, nothing is remembered. */
+  /** Remembered until it changes; not if looking it up fails. */
   const knownLimit: LimitOf = (ctx, agent_id) => {
     const known = limits.get(agent_id);
     if (known) return known;
@@ -84,7 +77,7 @@ export const createUsageCounter = () => {
   };
 
   return {
-    /** Applies an event to the totals. `now`: the present time (RFC 3339 UTC). */
+    /** `now`: the present time (RFC 3339 UTC). */
     apply: (event: CountedEvent, now: string): void => {
       if (event.type !== 'UsageRecorded') {
         limits.delete(event.id);
@@ -98,7 +91,7 @@ export const createUsageCounter = () => {
       counted.pending.add(event.id);
       counted.isDue = true;
     },
-    /** Records the changed totals. If recording a total fails, the next call records it. @throws Error of the context */
+    /** After a failure, the next call records it. @throws Error of the context */
     record: async (ctx: ReactorCtx): Promise<void> => {
       const now = ctx.at();
       const oldest = new Date(Date.parse(now) - COUNTED_MS).toISOString();

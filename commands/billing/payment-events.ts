@@ -10,17 +10,16 @@ import { isFresh, verifySignature } from '../../domain/webhooks/signature.ts';
 import type { Ctx } from '../context.ts';
 import type { FindPlan } from './checkout.ts';
 
-/** `duplicate`: the event is already recorded. `ignored`: the event concerns neither a tenant nor a seller. */
+/** `duplicate`: already recorded. `ignored`: about neither a tenant nor a seller. */
 export type PaymentEventOutcome = 'recorded' | 'duplicate' | 'ignored';
 
-/** A request of the payment provider. `header` returns a header by its lower-case name. */
+/** `header` takes a lower-case name. */
 export type PaymentEventRequest = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
 
 const { scheme } = stripe;
 
 /**
- * Checks that the payment provider has signed a request with one of these secrets, and that the signed time differs
- * from `at` by at most five minutes.
+ * One of the secrets must match, and the signed time differ from `at` by at most five minutes.
  * @throws Refusal not_configured if there is no secret, unauthorized if the signature is not valid
  */
 export const assertSigned = ({ body, header }: PaymentEventRequest, secrets: readonly string[], at: string): void => {
@@ -34,24 +33,18 @@ export const assertSigned = ({ body, header }: PaymentEventRequest, secrets: rea
 
 const ProviderId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 
-/** The fields that every event of the provider has, as far as they are needed. */
+/** Only the fields that are needed. */
 export const PaymentEvent = z.object({
   id: ProviderId,
   type: ProviderId,
   created: z.int().min(0),
-  /**
-   * The connected account (the account of a seller) to which the event belongs; absent if it belongs to the account of
-   * this installation.
-   */
+  /** The account of a seller; absent for the account of this installation. */
   account: ProviderId.nullish(),
   data: z.object({ object: z.record(z.string(), z.unknown()) }),
 });
 type PaymentEvent = z.output<typeof PaymentEvent>;
 
-/**
- * A schema for a reference to an object of the provider: its id or, if the event contains the object itself, the
- * object. The parsed value is the id.
- */
+/** An object of the provider or its id; the parsed value is the id. */
 const Reference = z.union([ProviderId, z.object({ id: ProviderId }).transform(({ id }) => id)]);
 
 const SubscriptionObject = z.object({
@@ -80,8 +73,7 @@ const receiveSubscription = async (
   { id: event_id, type: event_type, created, account, data }: PaymentEvent,
 ): Promise<PaymentEventOutcome> => {
   const subscription = SubscriptionObject.safeParse(data.object).data;
-  // Ignore subscriptions of connected accounts: the owner of such an account can create subscriptions with any metadata
-  // there.
+  // The owner of a connected account can create subscriptions with any metadata there.
   if (!subscription || account) return 'ignored';
   const { status, customer: customer_id, metadata, items } = subscription;
   const { tenant_id } = metadata;
@@ -129,9 +121,8 @@ const receiveAccount = async (
 };
 
 /**
- * Records an event of the payment provider. Events may arrive in any order and several times. An event that is about
- * neither a subscription nor a seller's account is ignored.
- * @throws Refusal unavailable
+ * Events may arrive in any order and several times; those about neither a subscription nor a seller are ignored. @throws Refusal
+ * unavailable
  */
 export const receivePaymentEvent = (ports: PaymentEventPorts, event: PaymentEvent): Promise<PaymentEventOutcome> => {
   if (event.type.startsWith('customer.subscription.')) return receiveSubscription(ports, event);

@@ -1,12 +1,9 @@
 import { Refusal } from '../../domain/refusal.ts';
 
-/**
- * A request to the payment provider. If an earlier request had the same `idempotencyKey`, the provider returns its
- * response to the earlier one and does nothing else.
- */
+/** If an earlier request had the same key, the provider only returns its earlier response. */
 type ProviderRequest = { readonly idempotencyKey: string };
 
-/** A checkout for a subscription. `customer_id` is null if the tenant has not subscribed before. */
+/** `customer_id` is null if the tenant has not subscribed before. */
 export type CheckoutRequest = ProviderRequest & {
   readonly tenant_id: string;
   readonly price_id: string;
@@ -16,21 +13,20 @@ export type CheckoutRequest = ProviderRequest & {
 };
 
 /**
- * The payment provider.
- * @throws Refusal invalid if the provider does not know a price, not_configured if it refuses the key of this
- * installation, unavailable if it does not answer, bad_gateway if its answer cannot be used
+ * @throws Refusal invalid if the provider does not know a price, not_configured if it refuses this installation's key, unavailable,
+ * bad_gateway if its answer cannot be used
  */
 export type PaymentProvider = {
   readonly startCheckout: (request: CheckoutRequest) => Promise<{ readonly id: string; readonly url: string }>;
   readonly openPortal: (request: ProviderRequest & { readonly customer_id: string; readonly returnUrl: string }) => Promise<string>;
   readonly createAccount: (request: ProviderRequest & { readonly user_id: string; readonly email: string }) => Promise<string>;
-  /** Returns the URL of the onboarding of a seller. The URL can be opened only once. */
+  /** The URL can be opened only once. */
   readonly createOnboardingLink: (
     request: ProviderRequest & { readonly account_id: string; readonly returnUrl: string },
   ) => Promise<string>;
 };
 
-/** Returns the provider. @throws Refusal not_configured if no provider is configured */
+/** @throws Refusal not_configured if no provider is configured */
 export const requireProvider = (provider: PaymentProvider | null): PaymentProvider => {
   if (provider) return provider;
   throw new Refusal('not_configured', 'STRIPE_SECRET_KEY is not set: this installation takes no payments');

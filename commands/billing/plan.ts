@@ -29,23 +29,19 @@ export const PlanCreate = z
   })
   .meta({ id: 'PlanCreate' });
 
-/** Returns the id of the default plan, which a tenant gets if it is created without a plan. */
+/** For a tenant that is created without a plan. */
 export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
-/**
- * Returns the id of the plan whose limits apply to a tenant: the tenant's own plan or, if that plan is canceled, the
- * default plan.
- */
+/** The tenant's own plan, whose limits apply; if canceled, the default plan. */
 export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
   plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;
 
-/** Returns the limits that apply to the context's tenant. */
 export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
   return (await ctx.load(Plan, planIdOf(ctx, state))).state.limits;
 };
 
-/** Creates a plan. @throws Refusal slug_taken */
+/** @throws Refusal slug_taken */
 export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
   createUnique(ctx, Plan, {
     kind: 'plan',

@@ -5,11 +5,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { type PaymentProvider, requireProvider } from './payment-provider.ts';
 
-/**
- * Returns the id of the calling user. An API key with a lower role than that of its owner cannot be used to act for the
- * owner as a seller.
- * @throws Refusal forbidden if the caller is no user or uses such a key
- */
+/** @throws Refusal forbidden if the caller is no user, or their API key has a lower role than they */
 const sellerIdOf = ({ principal }: Ctx): string => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user can be a seller: use the credential of a user');
   if (principal.max_role !== undefined && principal.max_role !== 'OWNER')
@@ -17,17 +13,13 @@ const sellerIdOf = ({ principal }: Ctx): string => {
   return principal.user_id;
 };
 
-/** Returns the seller status of the calling user. @throws Refusal forbidden */
+/** @throws Refusal forbidden */
 export const readSeller = (ctx: Ctx): Promise<Loaded<Seller.Seller>> => ctx.load(Seller, sellerIdOf(ctx));
 
-/** Checks that the caller can be a seller. @throws Refusal forbidden */
+/** @throws Refusal forbidden */
 export const assertSeller = async (ctx: Ctx): Promise<void> => void sellerIdOf(ctx);
 
-/**
- * Returns a link to the provider's onboarding of sellers for the calling user. The first call creates the user's
- * account at the provider.
- * @throws Refusal forbidden, not_configured, unavailable, bad_gateway
- */
+/** The first call creates the user's account at the provider. @throws Refusal forbidden, not_configured, unavailable, bad_gateway */
 export const startSellerOnboarding =
   (maybeProvider: PaymentProvider | null) =>
   async (ctx: Ctx): Promise<Loaded<{ url: string }>> => {
@@ -35,7 +27,7 @@ export const startSellerOnboarding =
     const provider = requireProvider(maybeProvider);
     const { payment_account_id } = (await ctx.load(Seller, user_id)).state;
     const { email } = (await ctx.load(User, user_id)).state;
-    // Both of two first calls at the same time send this key, so the provider creates only one account.
+    // Two first calls at the same time send the same key, so the provider creates only one account.
     const idempotencyKey = ctx.uniqueId('seller account', user_id, 0, PLATFORM);
     const account_id = payment_account_id ?? (await provider.createAccount({ user_id, email, idempotencyKey }));
     const url = await provider.createOnboardingLink({ account_id, returnUrl: ctx.publicUrl, idempotencyKey: ctx.newId() });
