@@ -7,16 +7,13 @@ import type { Ctx, Loaded } from '../context.ts';
 
 export type LoadedIdentity = Loaded<LinkedIdentity.LinkedIdentity>;
 
-/**
- * Loads the credentials of the tenant that an agent has. Left out are identities that, since they were given, were
- * unlinked or got another user or database.
- */
+/** Without those that, since they were given, were unlinked or got another user or database. */
 export const loadGivenIdentities = async (ctx: Ctx, { credentials }: Agent.Agent): Promise<LoadedIdentity[]> => {
   const loaded = await Promise.all(Object.keys(credentials).map((id) => ctx.load(LinkedIdentity, id)));
   return loaded.filter(({ id, state }) => LinkedIdentity.isLinkedSince(state, credentials[id]!.identity_revision));
 };
 
-/** Returns a credential of the tenant in the form in which the API shows it as one of an agent. */
+/** As the API shows it as one of an agent. */
 export const agentCredentialView = ({ credentials }: Agent.Agent, { id, state }: Pick<LoadedIdentity, 'id' | 'state'>) => {
   const { provider, label, database, connected } = state;
   const { given_at, given_by } = credentials[id]!;
@@ -32,10 +29,7 @@ export const agentCredentialView = ({ credentials }: Agent.Agent, { id, state }:
   };
 };
 
-/**
- * Loads a linked identity of the tenant itself.
- * @throws Refusal not_found if there is none, conflict if it belongs to an agent
- */
+/** Of the tenant itself. @throws Refusal not_found, conflict if it belongs to an agent */
 const loadIdentityOfTenant = async (ctx: Ctx, identity_id: string): Promise<LoadedIdentity> => {
   const identity = await ctx.load(LinkedIdentity, identity_id);
   LinkedIdentity.assertLinked(identity.state);
@@ -43,7 +37,7 @@ const loadIdentityOfTenant = async (ctx: Ctx, identity_id: string): Promise<Load
   throw conflict('/path/identity_id', 'identity_of_agent', 'This account belongs to an agent: only accounts of the tenant can be given');
 };
 
-/** Returns the credentials of an agent that are no longer linked. Only a full agent needs their places. */
+/** Only a full agent needs their places. */
 const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<Agent.Agent['credentials']> => {
   if (!isFull(agent)) return {};
   const linked = new Set((await loadGivenIdentities(ctx, agent)).map(({ id }) => id));
@@ -52,13 +46,10 @@ const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<Agent.Agent['cr
 
 type Named = { readonly agent_id: string; readonly identity_id: string };
 
-/**
- * Gives a linked identity of the tenant to an agent: the runner of the agent then gets its secret.
- * @throws Refusal not_found, conflict
- */
+/** The runner of the agent then gets its secret. @throws Refusal not_found, conflict */
 export const giveAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: Named) => {
   const { state } = await loadAgent(ctx, agent_id);
-  // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if it was unlinked since.
+  // A repeat with the same Idempotency-Key succeeds even if it was unlinked since.
   const identity = await ctx.sideEffect(async () => {
     const { id, state } = await loadIdentityOfTenant(ctx, identity_id);
     return { id, state: { ...state, sealed: null } };
@@ -69,10 +60,7 @@ export const giveAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: N
   return { ...loaded, state: agentCredentialView(loaded.state, identity) };
 };
 
-/**
- * Takes a linked identity of the tenant from an agent. Does nothing if the agent does not have it.
- * @throws Refusal not_found if there is no such agent or identity
- */
+/** Does nothing if the agent does not have it. @throws Refusal not_found if there is no such agent or identity */
 export const takeAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: Named) => {
   const { state } = await loadAgent(ctx, agent_id);
   await ctx.sideEffect(async () => {

@@ -8,7 +8,7 @@ const STATE_LENGTH = 32;
 const BROWSER_LENGTH = 43;
 const VERIFIER_LENGTH = 64;
 
-/** Returns the location of the encrypted PKCE code verifier of an attempt to connect an account. */
+/** Of the encrypted PKCE code verifier. */
 export const verifierLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: IdentityLink.category,
@@ -16,19 +16,13 @@ export const verifierLocation = (tenant: string, id: string): SecretLocation => 
   field: 'verifier',
 });
 
-/** Returns the OAuth parameter `state` of an attempt: the id of the attempt, and a secret. */
+/** The OAuth parameter: the id of the attempt, and a secret. */
 export const stateOf = (id: string, random: string): string => `${id}.${random}`;
 
-/**
- * What the caller needs to connect an account: the URL at the provider, and (`browser`) the value of the cookie that
- * binds the attempt to the browser.
- */
+/** The URL at the provider, and the cookie value (`browser`) that binds the attempt to the browser. */
 export type StartedLink = { readonly id: string; readonly url: string; readonly browser: string };
 
-/**
- * Starts to connect an account at a provider to the tenant or to one agent.
- * @throws Refusal not_found if the agent or the provider does not exist, not_configured
- */
+/** For the tenant or one agent. @throws Refusal not_found if the agent or the provider does not exist, not_configured */
 export const connectProvider =
   (oauth: OAuthClients) =>
   async (

@@ -26,7 +26,7 @@ export const CredentialRequestCreate = z
   })
   .meta({ id: 'CredentialRequest' });
 
-/** Returns a credential request in the form in which the API shows it at the time `at` (RFC 3339 UTC). */
+/** As the API shows it at `at` (RFC 3339 UTC). */
 export const requestView = ({ status, ...request }: CredentialRequest.CredentialRequest, at: string) => ({
   ...request,
   status: CredentialRequest.statusAt(status === 'absent' ? 'open' : status, request.expires_at, at),
@@ -34,11 +34,7 @@ export const requestView = ({ status, ...request }: CredentialRequest.Credential
 
 const DAY_MS = 86_400_000;
 
-/**
- * Requests a value for the configuration of a skill. That the caller is the agent's runner was checked before, by the
- * route.
- * @throws Refusal not_found, invalid if the agent does not have the skill
- */
+/** The route has checked that the caller is the agent's runner. @throws Refusal not_found, invalid if the agent does not have the skill */
 export const requestCredential = async (
   ctx: Ctx,
   { agent_id, skill_id, config_key, prompt }: Input<typeof CredentialRequestCreate, 'tenant_id' | 'agent_id'>,

@@ -7,7 +7,7 @@ import { secret } from '../../domain/secret.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { identitySecret } from './linked-identity.ts';
 
-/** Matches the hosts of the metadata services of cloud providers. No credential can be stored for them. */
+/** Metadata services of cloud providers: no credential can be stored for them. */
 const FORBIDDEN_HOST = /^(?:169\.254(?:\.\d+){2}|168\.63\.129\.16|100\.100\.100\.200|metadata(?:\.google\.internal)?\.?)$/i;
 
 export const DatabaseCredentialAdd = z
@@ -33,10 +33,7 @@ export const DatabaseCredentialAdd = z
   })
   .meta({ id: 'DatabaseCredentialAdd' });
 
-/**
- * Tests a connection to a database. Returns null if the connection could be opened; otherwise the reason and, in
- * `field`, the field of DatabaseCredentialAdd that is wrong.
- */
+/** Null if the connection could be opened; otherwise why not, and the wrong field of DatabaseCredentialAdd. */
 export type TestDatabase = (
   access: LinkedIdentity.DatabaseAccess,
   password: string,
@@ -47,7 +44,7 @@ const checkConnection = async (test: TestDatabase, access: LinkedIdentity.Databa
   if (fault) throw invalid(`/${fault.field}`, fault.message, 'connection_failed');
 };
 
-/** Returns a password without the line end and the invisible characters that copying adds to it. @throws Refusal invalid if it has an invisible character within */
+/** Without the line end and invisible characters that copying adds. @throws Refusal invalid if it has an invisible character within */
 const readPassword = (pasted: string): string => {
   const password = trimHidden(pasted);
   if (password === '') throw invalid('/password', 'must not be empty', 'too_small');
@@ -56,10 +53,7 @@ const readPassword = (pasted: string): string => {
   return password;
 };
 
-/**
- * Stores the access to a database. If access to the same host is already stored, it is replaced.
- * @throws Refusal invalid if the connection is to be tested and cannot be opened
- */
+/** Replaces the access to the same host. @throws Refusal invalid if a tested connection cannot be opened */
 export const storeDatabaseCredential =
   (test: TestDatabase) =>
   async (

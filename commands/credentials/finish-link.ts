@@ -11,13 +11,9 @@ import { verifierLocation } from './connect-provider.ts';
 import { type ClearTokens, identitySecret } from './linked-identity.ts';
 import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
 
-/**
- * What a browser brings back from the provider: the parameter `state`, the cookie of the attempt, and the whole query
- * string.
- */
+/** What a browser brings back: `state`, the cookie of the attempt, and the whole query string. */
 export type Callback = { readonly state: string; readonly browser: string; readonly query: string };
 
-/** Returns the id of the attempt that a `state` contains; null if it contains none. */
 export const linkIdOf = (state: string): string | null => {
   const [id = '', random = ''] = state.split('.');
   return isId25(id) && /^[0-9A-Za-z]{32}$/.test(random) && state.length === id.length + random.length + 1 ? id : null;
@@ -29,7 +25,7 @@ export const tokensText = ({ access_token, refresh_token }: IssuedTokens): strin
     refresh_token: refresh_token?.reveal() ?? null,
   } satisfies ClearTokens);
 
-/** Loads the attempt that this browser started, and the user who started it. @throws Refusal unauthorized */
+/** With the user who started it in this browser. @throws Refusal unauthorized */
 export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) => {
   const id = linkIdOf(state);
   const { state: link } = id === null ? { state: IdentityLink.initial } : await ctx.load(IdentityLink, id);
@@ -46,9 +42,8 @@ const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has:
 };
 
 /**
- * Finishes an attempt: gets the tokens and links the account. The parameter `state` of the attempt cannot be used
- * again. `ctx` is the context of the user who started the attempt. If the account is connected for an agent, the agent
- * also gets a webhook integration with the provider.
+ * Gets the tokens and links the account; `state` cannot be used again. `ctx` is that of the user who started it. For an agent, also
+ * creates a webhook integration.
  * @throws Refusal unauthorized, forbidden, not_found, bad_gateway, unavailable
  */
 export const finishLink = async (

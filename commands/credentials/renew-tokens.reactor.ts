@@ -13,10 +13,7 @@ export type TokenClients = Pick<OAuthClients, 'configured' | 'refresh' | 'revoke
 
 type Open = { readonly id: string; readonly sealed: string; readonly provider: string; readonly tokens: ClearTokens };
 
-/**
- * Renews tokens, or returns the error of the provider if it is about the account.
- * @throws Refusal unavailable, bad_gateway for all other errors
- */
+/** Returns an error about the account. @throws Refusal unavailable, bad_gateway for all other errors */
 const refresh = async (oauth: TokenClients, provider: string, refresh_token: Secret): Promise<IssuedTokens | TokenError> => {
   const answer = await oauth.refresh(provider, refresh_token);
   if ('error' in answer && !isAboutAccount(answer.error)) throw refusalOfTokenError(provider, answer);
@@ -46,16 +43,15 @@ const revoke = async (ctx: RenewalCtx, oauth: TokenClients, { id, sealed, provid
   await ctx.transact(LinkedIdentity, id, LinkedIdentity.recordRevocation(sealed, outcome));
 };
 
-/** Returns whether the tokens of a linked identity must be renewed at `at` (RFC 3339 UTC). */
+/** `at` is RFC 3339 UTC. */
 const isDue = ({ updated_at, ...identity }: LinkedIdentity.LinkedIdentity, at: string): boolean => {
   const due = LinkedIdentity.refreshAt(identity, updated_at);
   return identity.connected && due !== null && due <= at;
 };
 
 /**
- * Renews the tokens of an identity if this is due at `at`. If the identity was unlinked, revokes them instead. The read
- * model that names the identity may be outdated, so its events are read first. Why the tokens cannot be renewed now is
- * recorded.
+ * Renews if due at `at`; revokes if the identity was unlinked. Reads its events first, because the read model that names it may be
+ * outdated. Records why tokens cannot be renewed now.
  * @throws Refusal unavailable, bad_gateway
  */
 export const renewOrRevoke = async (ctx: RenewalCtx, oauth: TokenClients, id: string, at: string): Promise<void> => {

@@ -17,14 +17,13 @@ const isUsable = ({ status, connected, expires_at }: LinkedIdentity.LinkedIdenti
 
 const NO_DATABASE = { host: null, port: null, database: null, user: null, sslmode: null, url: null };
 
-/** Returns how to reach the database of a credential; only nulls if it is an account. */
+/** Only nulls if the credential is an account. */
 const databaseOf = (access: LinkedIdentity.DatabaseAccess | null, password: string) => {
   if (access === null) return NO_DATABASE;
   const { username, ...rest } = access;
   return { ...rest, user: username, url: databaseUrl(access, password) };
 };
 
-/** Decrypts the secret of an identity, and returns all that a runner needs to use it. */
 const openCredential = async (ctx: Ctx, { id, state }: LoadedIdentity) => {
   const { provider, label, agent_id, scopes, expires_at, database, sealed } = state;
   const opened = (await ctx.open(identitySecret(ctx.tenant, id), sealed!)).reveal();
@@ -34,8 +33,8 @@ const openCredential = async (ctx: Ctx, { id, state }: LoadedIdentity) => {
 };
 
 /**
- * Returns the agent's own accounts at these providers, and then the credentials of the tenant that were given to it,
- * with their secrets in clear text. Expired tokens are left out. An inactive agent gets no credentials of the tenant.
+ * The agent's accounts at these providers, then the tenant's credentials that were given to it (none if it is inactive); in clear text,
+ * without expired tokens.
  */
 export const runtimeCredentials = async (ctx: Ctx, agent: Agent.Agent, providers: readonly string[]) => {
   const [own, given] = await Promise.all([ownIdentities(ctx, agent.id, providers), agent.is_active ? loadGivenIdentities(ctx, agent) : []]);

@@ -38,9 +38,8 @@ type Config = z.output<typeof JsonObjectField>;
 const RequestInBody = z.object({ request_id: Id25 });
 
 /**
- * Checks that the caller may submit a value for the credential request that a body names. Two kinds of bodies pass,
- * because they are refused later as invalid: those without a valid `request_id` and, if the caller sees all agents,
- * those that name a request that does not exist.
+ * On the request that the body names. Bodies that are later refused as invalid pass: without a valid `request_id` and, if the caller sees
+ * all agents, naming no existing request.
  * @throws Refusal not_found, forbidden
  */
 export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
@@ -50,17 +49,14 @@ export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> =
   await ctx.require('agent:skills:write', state.agent_id);
 };
 
-/**
- * Checks that the request is open, and that the submission names its skill and key.
- * @throws Refusal not_found, conflict, invalid
- */
+/** The submission must name the request's skill and key. @throws Refusal not_found, conflict, invalid */
 const checkSubmission = (ctx: Ctx, request: CredentialRequest.CredentialRequest, { skill_id, config_key }: Submission): void => {
   CredentialRequest.assertOpen(request, ctx.at());
   if (skill_id !== request.skill_id) throw invalid('/skill_id', 'is not the skill of the request', 'wrong_skill');
   if (config_key !== request.config_key) throw invalid('/config_key', 'is not the key that the request asks for', 'wrong_key');
 };
 
-/** Returns the part of an object's schema that is about one field. The requirements for other fields are left out. */
+/** The part of an object's schema about one field, without requirements for others. */
 const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProperties }: Config, key: string): Config => {
   const named = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, key);
   const parts = {
@@ -70,11 +66,7 @@ const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProp
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined));
 };
 
-/**
- * Checks the value against the schema of the skill. Other required fields may be missing, because further credential
- * requests can ask for them.
- * @throws Refusal invalid if the value does not match
- */
+/** Other required fields may be missing: further requests can ask for them. @throws Refusal invalid if the value does not match */
 const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_key, value }: Submission): void => {
   const { error } = JsonObjectField.safeParse(config);
   if (error) throw invalid('/value', `the configuration ${error.issues[0]!.message}`, 'too_big');
@@ -82,11 +74,7 @@ const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_ke
   if (fault) throw invalid('/value', fault.message, fault.code);
 };
 
-/**
- * Writes the value into the present configuration. Returns the revision that the agent then has; null if another
- * request has changed the configuration at the same time.
- * @throws Refusal not_found, invalid
- */
+/** Returns the agent's new revision; null if the configuration was changed at the same time. @throws Refusal not_found, invalid */
 const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number | null> => {
   const { skill_id, config_key, value } = submission;
   const agent = await loadAgentSkill(ctx, agent_id, skill_id);
@@ -109,19 +97,16 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
   return isStale ? null : state.skills[skill_id]!.config!.revision;
 };
 
-/** Returns a value of one line without the line end and the invisible characters that copying adds to it. Keys of several lines stay as they are. */
+/** A value of one line without the line end and invisible characters that copying adds. Keys of several lines stay as they are. */
 const cleanValue = (pasted: string): string => {
   const value = trimHidden(pasted);
   return value === '' || /[\r\n]/.test(value) ? pasted : value;
 };
 
-/** How often writing the value is tried if other requests change the configuration at the same time. */
+/** For concurrent changes of the configuration. */
 const MAX_ATTEMPTS = 10;
 
-/**
- * Writes the value, and returns the revision at which the agent's configuration contains it.
- * @throws Refusal not_found, invalid, unavailable
- */
+/** Returns the revision at which the configuration contains the value. @throws Refusal not_found, invalid, unavailable */
 const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const revision = await writeValue(ctx, agent_id, submission);
@@ -131,16 +116,14 @@ const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submissio
 };
 
 /**
- * Fulfils a credential request: stores the value as a field of the agent's encrypted configuration of the skill. The
- * configuration is written first. So if the process crashes before the request is fulfilled, it is still open, and a
- * value can be submitted again.
+ * Writes the configuration first: after a crash before the request is fulfilled, a value can be submitted again.
  * @throws Refusal not_found, conflict if the request is fulfilled or has expired, invalid, unavailable
  */
 export const submitCredential = async (ctx: Ctx, submission: Submission): Promise<Loaded<null>> => {
   const { request_id } = submission;
   const request = isId25(request_id) ? (await ctx.load(CredentialRequest, request_id)).state : CredentialRequest.initial;
   CredentialRequest.assertExists(request);
-  // This is a side effect, so that a repeat with the same Idempotency-Key does not write the value again.
+  // A repeat with the same Idempotency-Key does not write the value again.
   const revision = await ctx.sideEffect(async () => {
     checkSubmission(ctx, request, submission);
     return writeRepeatedly(ctx, request.agent_id, { ...submission, value: cleanValue(submission.value) });
