@@ -4,14 +4,14 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Unpack } from '../skills/archive.ts';
 import type { DetectContentType } from './content-type.ts';
 
-/** A file as the client describes it. `contentType` is the type that the client has sent; null if it has sent none. */
+/** `contentType`: as the client has sent it. */
 export type FileToScan = { readonly bytes: Uint8Array; readonly filename: string; readonly contentType: string | null };
 
 export type Threats = { readonly content_type: string; readonly findings: readonly Finding[] };
 
 type Ports = { readonly detectContentType: DetectContentType; readonly unpack: Unpack };
 
-/** Unpacks an archive in memory and checks its files. An archive that breaks a rule is refused. */
+/** In memory. An archive that breaks a rule is refused. */
 const findingsInArchive = async ({ unpack, detectContentType }: Ports, bytes: Uint8Array): Promise<Finding[]> => {
   const found: Finding[] = [];
   const inspect = async (path: string, head: Uint8Array, tail: Uint8Array): Promise<void> => {
@@ -27,10 +27,7 @@ const findingsInArchive = async ({ unpack, detectContentType }: Ports, bytes: Ui
   }
 };
 
-/**
- * Finds the threats in a file and, if it is a zip archive, in its files. A hostile file can take long, so this runs in
- * a thread of its own.
- */
+/** Also in the files of a zip archive. A hostile file can take long, so this runs in a thread of its own. */
 export const findThreats = async (ports: Ports, { bytes, filename, contentType }: FileToScan): Promise<Threats> => {
   const content_type = await ports.detectContentType(bytes);
   const ofFile = [...threatsInName(filename, false), ...mismatchOf(contentType, content_type), ...threatsInBytes(bytes, content_type)];

@@ -9,10 +9,7 @@ import { shownFilename } from './filename.ts';
 
 export const MAX_PICTURE_BYTES = 1024 * 1024;
 
-/**
- * A picture that was decoded and encoded again, so that it contains pixels only: no metadata, no scripts and no other
- * files.
- */
+/** Decoded and encoded again: pixels only, no metadata, scripts or other files. */
 export type EncodedPicture = {
   readonly bytes: Uint8Array;
   readonly content_type: string;
@@ -21,16 +18,12 @@ export type EncodedPicture = {
 };
 
 /**
- * Decodes a picture and encodes it again. Its content decides on its type.
- * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if it is damaged or too
- * large
+ * The content decides on the type.
+ * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if damaged or too large
  */
 export type EncodePicture = (bytes: Uint8Array) => Promise<EncodedPicture>;
 
-/**
- * For each kind of picture: the type of the event that records a change, and the unique key of the picture's stream in
- * its tenant.
- */
+/** The type of the event that records a change, and the unique key of the stream in its tenant. */
 const KINDS = {
   brandFavicon: { event: 'BrandFaviconChanged', key: () => 'brand favicon' },
   brandLogo: { event: 'BrandLogoChanged', key: () => 'brand logo' },
@@ -39,15 +32,12 @@ const KINDS = {
 } as const satisfies Record<string, { event: Picture.PictureEventType; key: (name: string | null) => string }>;
 export type PictureKind = keyof typeof KINDS;
 
-/** Identifies a picture. `name` is the key of the use case; null for other kinds. */
+/** `name` is the key of the use case; null for other kinds. */
 export type PictureRef = { readonly kind: PictureKind; readonly name: string | null };
 
 const idOf = (ctx: Ctx, { kind, name }: PictureRef): string => ctx.uniqueId('picture', KINDS[kind].key(name));
 
-/**
- * Checks that a text has the form of a use-case key (see `Slug`). That the use case exists is not checked.
- * @throws Refusal not_found if the text does not have this form
- */
+/** See `Slug`; not whether the use case exists. @throws Refusal not_found if the text does not have this form */
 export const assertUseCase = (key: string): void => {
   if (!Slug.safeParse(key).success) throw new Refusal('not_found', 'The key of a use case has 1 to 64 characters of a-z, 0-9 and -');
 };
@@ -61,10 +51,7 @@ const urlOf = async (ctx: Ctx, { kind, name }: PictureRef): Promise<string> => {
   return `${ctx.publicUrl}/brand/${slug}/${kind === 'brandFavicon' ? 'favicon' : 'logo'}`;
 };
 
-/**
- * Replaces a picture of the context's tenant or of the platform.
- * @throws Refusal unsupported_media_type, invalid, unavailable
- */
+/** Of the context's tenant or the platform. @throws Refusal unsupported_media_type, invalid, unavailable */
 export const changePicture = async (
   ctx: Ctx,
   ref: PictureRef,
@@ -82,7 +69,7 @@ export const changePicture = async (
   return { ...loaded, state: { ...state, id, url: await urlOf(ctx, ref) } };
 };
 
-/** Returns the id of the tenant with a slug. @throws Refusal not_found */
+/** @throws Refusal not_found */
 const tenantWithSlug = async (ctx: Ctx, slug: string): Promise<string> => {
   if (!Slug.safeParse(slug).success) throw notFound();
   for (let generation = 0; ; generation++) {
@@ -93,14 +80,9 @@ const tenantWithSlug = async (ctx: Ctx, slug: string): Promise<string> => {
   }
 };
 
-/** A picture that is to be sent. `open` opens its content. */
 export type ShownPicture = { readonly sha256: string; readonly content_type: string; readonly open: () => Promise<ReadableBlob | null> };
 
-/**
- * Finds a picture. `ctx` must be a context of the platform. `slug` is the slug of the tenant; null for a picture of the
- * platform itself.
- * @throws Refusal not_found
- */
+/** `ctx` must be the platform's. `slug`: of the tenant; null for the platform itself. @throws Refusal not_found */
 export const findPicture = async (ctx: Ctx, ref: PictureRef, slug: string | null): Promise<ShownPicture> => {
   const of = slug === null ? ctx : ctx.inTenant(await tenantWithSlug(ctx, slug));
   const { file } = (await of.load(Picture, idOf(of, ref))).state;
@@ -108,7 +90,7 @@ export const findPicture = async (ctx: Ctx, ref: PictureRef, slug: string | null
   return { sha256: file.sha256, content_type: file.content_type, open: () => of.blobs.get(file.sha256) };
 };
 
-/** Returns the pictures of the context's tenant with this digest. Everybody who may read the tenant may read them. */
+/** Everyone who may read the tenant may read them. */
 export const brandPictureWithDigest = async (ctx: Ctx, sha256: string) => {
   if (ctx.tenant === PLATFORM) return null;
   for (const kind of ['brandFavicon', 'brandLogo'] as const) {

@@ -7,7 +7,7 @@ import { shownFilename } from './filename.ts';
 import type { FileToScan, Threats } from './find-threats.ts';
 
 export const MAX_SCANNED_BYTES = 25 * 1024 * 1024;
-/** The maximum number of findings in a result. If there are more, the worst ones are returned. */
+/** In a result: the worst ones. */
 const MAX_FINDINGS = 100;
 
 export const ScanFields = z.strictObject({
@@ -18,18 +18,15 @@ export const ScanFields = z.strictObject({
 
 export type ScanPorts = {
   /**
-   * Finds the threats in a file (see find-threats.ts), in a thread with a time limit. The bytes of the file are moved to
-   * that thread, so they cannot be used any more. Returns null if the file could not be checked within the limits.
+   * See find-threats.ts; in a thread with a time limit, to which the bytes are moved, so they cannot be used any more. Null if not checked
+   * within the limits.
    */
   readonly findThreats: (file: FileToScan) => Promise<Threats | null>;
-  /**
-   * Checks a file with a virus scanner. Returns the name of the threat that the scanner found; null if it found none.
-   * @throws Refusal unavailable
-   */
+  /** Returns the name of the threat. @throws Refusal unavailable */
   readonly findVirus: ((bytes: Uint8Array) => Promise<string | null>) | null;
 };
 
-/** The result for a file that takes too much time or memory. It must not seem to be harmless. */
+/** For a file that takes too much time or memory: it must not seem to be harmless. */
 const NOT_CHECKED: Threats = {
   content_type: 'application/octet-stream',
   findings: [
@@ -51,7 +48,7 @@ const check = async ({ findThreats, findVirus }: ScanPorts, file: FileToScan): P
 
 const byVerdict = (a: Finding, b: Finding): number => Number(b.verdict === 'refused') - Number(a.verdict === 'refused');
 
-/** Returns the findings without duplicates, the worst first. */
+/** Without duplicates, the worst first. */
 const listed = (findings: readonly Finding[]): Finding[] => {
   const unique = new Map(findings.map((one) => [`${one.code} ${one.path}`, one]));
   return [...unique.values()].sort(byVerdict).slice(0, MAX_FINDINGS);
@@ -59,10 +56,7 @@ const listed = (findings: readonly Finding[]): Finding[] => {
 
 type NewScan = FileToScan & { readonly sha256: string; readonly resource_type: string };
 
-/**
- * Checks a file for threats, and records the result. The file is not stored.
- * @throws Refusal unavailable if the virus scanner does not answer
- */
+/** Records the result, and does not store the file. @throws Refusal unavailable if the virus scanner does not answer */
 export const scanFile = async (ctx: Ctx, ports: ScanPorts, { sha256, resource_type, ...file }: NewScan): Promise<Loaded<object>> => {
   const size_bytes = file.bytes.length;
   const { content_type, findings } = await ctx.sideEffect(async () => {
