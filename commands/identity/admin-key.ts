@@ -5,14 +5,13 @@ import type { Ctx } from '../context.ts';
 import { apiKeyIdOf, issueKey, type KeyContext } from './api-key.ts';
 import { registerUser } from './user.ts';
 
-/** The e-mail address of the super-admin that the first start creates. Nobody can receive mail there. */
+/** The super-admin that the first start creates. The address cannot receive mail. */
 export const ADMIN_EMAIL = 'admin@annals.localhost';
 export const ADMIN_NAME = 'Administrator';
 
 /**
- * Creates a platform key for an operator who has no other key. Its owner is the super-admin that the first start
- * creates; if this user is suspended or no longer a super-admin, this is undone first. `reason` is stored with these
- * changes.
+ * For an operator without another key. The owner is the super-admin of the first start, who is made active and a super-admin again if
+ * needed. `reason` is stored.
  */
 export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason: string) => {
   const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);
@@ -20,10 +19,7 @@ export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason:
   return issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: admin.id }, { name, expires_at: null });
 };
 
-/**
- * Returns the reason why this text is not a valid API key of a super-admin at the time `at` (RFC 3339 UTC); null if it
- * is valid.
- */
+/** Why the text is no valid API key of a super-admin at `at` (RFC 3339 UTC). */
 export const faultOfAdminKey = async (ctx: Pick<Ctx, 'load' | 'uniqueId' | 'digest' | 'at'>, text: string): Promise<string | null> => {
   const publicId = publicIdOf(text);
   const { state: key } = await ctx.load(ApiKey, apiKeyIdOf(ctx, publicId ?? ''));

@@ -11,10 +11,7 @@ export const AllowedAccountCreate = z
 
 const KIND = 'allowed-account';
 
-/**
- * Allows the user of an e-mail address to sign in.
- * @throws Refusal conflict if the e-mail address is already allowed
- */
+/** @throws Refusal conflict if the e-mail address is already allowed */
 export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCreate>) => {
   const address = email.toLowerCase();
   return createUnique(ctx, AllowedAccount, {
@@ -25,10 +22,9 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
   });
 };
 
-/** Forbids the user of this e-mail address to sign in. @throws Refusal not_found if the address is not allowed */
+/** @throws Refusal not_found if the address is not allowed */
 export const disallowAccount = (ctx: Ctx, { id }: { id: string }) => ctx.transact(AllowedAccount, id, AllowedAccount.disallow);
 
-/** Returns whether the user of this e-mail address is allowed to sign in now. */
 export const isAllowedAccount = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, email: string): Promise<boolean> => {
   for (let generation = 0; ; generation++) {
     const { state } = await ctx.load(AllowedAccount, ctx.uniqueId(KIND, email.toLowerCase(), generation, PLATFORM));

@@ -28,22 +28,15 @@ export const ApiKeyUpdate = z.strictObject({ name: ApiKeyCreate.shape.name }).me
 
 type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
-/**
- * The part of a context that is needed to create API keys. It does not include a caller, so the command line can
- * provide it, too.
- */
+/** Without a caller, so the command line can provide it, too. */
 export type KeyContext = Pick<Ctx, 'uniqueId' | 'random' | 'digest' | 'at' | 'transact'>;
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
-/** Returns the id of the API key with this public id. The public id is a part of the API key's text. */
+/** The public id is a part of the API key's text. */
 export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
-/**
- * Creates an API key. The response is the only place that contains the text of the key, because this text is not
- * stored.
- * @throws Refusal invalid if `expires_at` is not in the future
- */
+/** Only the response contains the text of the key; it is not stored. @throws Refusal invalid if `expires_at` is not in the future */
 export const issueKey = async (
   ctx: KeyContext,
   scope: KeyScope,
@@ -70,9 +63,8 @@ const ownerOf = ({ principal }: Ctx): string => {
 };
 
 /**
- * Returns the role of a new API key: `role` or, if `role` is null, the role to which the caller's own key is limited.
- * Null means that the new key has no limit.
- * @throws Refusal forbidden if `role` is higher than the role of the caller
+ * `role` or, without one, that to which the caller's key is limited (null: no limit). @throws Refusal forbidden if higher than the
+ * caller's
  */
 const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {
   if (role === null) return (principal.kind === 'user' && principal.max_role) || null;
@@ -81,13 +73,13 @@ const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole |
   return role;
 };
 
-/** Creates an API key with which the caller can act in the tenant. @throws Refusal forbidden, invalid */
+/** With it, the caller can act in the tenant. @throws Refusal forbidden, invalid */
 export const createTenantKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) => {
   const role = await roleOfNewKey(ctx, input.role);
   return issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, { ...input, role });
 };
 
-/** Checks that the request names no role: only keys for a tenant can have one. @throws Refusal invalid if it does */
+/** Only keys for a tenant can have a role. @throws Refusal invalid */
 const assertNoRole = ({ role }: z.output<typeof ApiKeyCreate>): void => {
   if (role !== null) throw invalid('/role', 'must be null or absent: only API keys of a tenant have a role', 'no_role');
 };
@@ -104,8 +96,8 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
 };
 
 /**
- * Changes an API key of the tenant. `decide` gets the function that says which keys belong to the tenant.
- * @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none
+ * `decide` gets the function that says which keys are the tenant's. @throws Refusal not_found, forbidden for an OWNER's key if the caller
+ * is none
  */
 const changeTenantKey = async (
   ctx: Ctx,
@@ -121,11 +113,11 @@ const changeTenantKey = async (
   });
 };
 
-/** Renames an API key of the tenant. @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
+/** @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
 export const renameTenantKey = (ctx: Ctx, { id, name }: Input<typeof ApiKeyUpdate, 'tenant_id' | 'id'>) =>
   changeTenantKey(ctx, id, (isInScope) => ApiKey.rename(name, isInScope));
 
-/** Revokes an API key of the tenant. @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
+/** @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
 export const revokeTenantKey = (ctx: Ctx, { id }: { id: string }) => changeTenantKey(ctx, id, ApiKey.revoke);
 
 export const revokePlatformKey = (ctx: Pick<Ctx, 'transact'>, { id }: { id: string }) =>

@@ -12,43 +12,33 @@ export type ApiKeyAuthenticatorDeps = {
   readonly cache: AggregateReader;
   readonly uniqueId: (kind: string, tenant: string, key: string) => string;
   readonly digest: (text: string) => string;
-  /** Maps the texts of API keys that this process has verified to their ids. */
+  /** Texts that this process has verified, mapped to ids. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
-  /** Called after an API key has authenticated a request. `principal` is the caller that the key stands for. */
+  /** After it has authenticated a request. `principal` is its caller. */
   readonly onKeyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly now: () => number;
 };
 
 export type ApiKeyAuthenticator = {
-  /**
-   * Finds and verifies the API key with this text. Returns undefined if the text does not have the form of an API key.
-   * @throws Refusal unauthorized if there is no such key
-   */
+  /** Undefined if the text does not have the form of an API key. @throws Refusal unauthorized if there is no such key */
   readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
-  /**
-   * Returns the caller that a verified API key stands for.
-   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended
-   */
+  /** Of a verified key. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
-  /** Loads an API key by its id. If there is none, its status is 'absent'. */
+  /** The status is 'absent' if there is none. */
   readonly loadKey: (id: string) => Promise<ApiKey.ApiKey>;
 };
 
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
-/**
- * Returns a text that has the length of a public id but cannot be one, because it contains `?`. It depends on the API
- * key that was sent.
- */
+/** As long as a public id, but with `?`, so it cannot be one. Depends on the key that was sent. */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
 export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKeyAuthenticator => {
   const { cache, uniqueId, digest, verifiedKeys, onKeyUsed, now } = deps;
 
   /**
-   * Verifies an API key that this process has not verified before. A wrong key always costs one read of the log, even
-   * if the state of the key with this public id is in memory. So the response time does not reveal which public ids
-   * exist.
+   * A wrong key always costs one read of the log, even if the key with this public id is in memory: the response time does not reveal
+   * which public ids exist.
    */
   const verify = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);

@@ -12,35 +12,23 @@ import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
-  /** Called for each request that a user makes with a token or a cookie (and not with an API key). */
+  /** For each request with a token or a cookie (not with an API key). */
   readonly onUserSeen: (user: User.User) => void;
-  /** Called for each request that a browser makes with the cookie of a sign-in. */
+  /** For each request with the cookie of a sign-in. */
   readonly onSignInSeen: (signIn: SignIn.SignIn) => void;
-  /**
-   * Verifies a token of the configured issuer, and returns the claims in it. Null if no issuer is configured.
-   * @throws Refusal unauthorized, unavailable
-   */
+  /** Of the configured issuer; null if none is configured. @throws Refusal unauthorized, unavailable */
   readonly verifyToken: ((token: string) => Promise<Claims>) | null;
   readonly isMember: IsMember;
-  /** Creates a context whose actor is the platform itself. */
+  /** Its actor is the platform itself. */
   readonly systemContext: () => Ctx;
 };
 
 export type Authenticator = {
-  /**
-   * Identifies the caller from the value of the Authorization header.
-   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden, unavailable
-   */
+  /** @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden, unavailable */
   readonly byHeader: (authorization: string | undefined) => Promise<Principal>;
-  /**
-   * Identifies the caller from the cookie of a browser that has signed in.
-   * @throws Refusal unauthorized, forbidden, unavailable
-   */
+  /** Of a browser that has signed in. @throws Refusal unauthorized, forbidden, unavailable */
   readonly byCookie: (cookie: string) => Promise<SignedInPrincipal>;
-  /**
-   * Verifies the text of an API key with which a browser signs in.
-   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden
-   */
+  /** For a browser that signs in with it. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden */
   readonly byKey: (text: string) => Promise<{ readonly key: ApiKey; readonly principal: Principal & { kind: 'user' } }>;
 };
 
@@ -54,10 +42,7 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 const malformedKey = (text: string): Refusal => unauthorized(hasKeyForm(text) ? WRONG_DIGITS : MALFORMED_KEY);
 
-/**
- * Creates the functions that identify callers: by an API key, by a token of the configured issuer, or by the cookie of
- * a browser that has signed in.
- */
+/** By an API key, a token of the configured issuer, or the cookie of a browser that has signed in. */
 export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
   const { cache, digest, onUserSeen, onSignInSeen, verifyToken, isMember, systemContext, now } = deps;
   const apiKeys = createApiKeyAuthenticator(deps);
@@ -68,7 +53,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
     return User.principalOf(state);
   };
 
-  /** Returns the user that an API key stands for. @throws Refusal forbidden if it is the key of a runner */
+  /** @throws Refusal forbidden if it is the key of a runner */
   const userOf = async (key: ApiKey): Promise<Principal & { kind: 'user' }> => {
     const principal = await apiKeys.principalOf(key);
     if (principal.kind !== 'user') throw new Refusal('forbidden', 'The key of a runner cannot sign in: use the API key of a person');

@@ -1,24 +1,20 @@
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { AggregateReader } from '../context.ts';
 
-/** Returns whether a user is a member of any tenant that is not closed. @throws Refusal not_caught_up */
+/** Of any tenant that is not closed. @throws Refusal not_caught_up */
 export type IsMember = (user_id: string) => Promise<boolean>;
 
 export type MembershipDeps = {
   readonly cache: Pick<AggregateReader, 'load'>;
-  /** Returns the user's memberships in the read model, in pages. */
+  /** From the read model. */
   readonly membershipPages: (user_id: string) => AsyncIterable<readonly { readonly tenant_id: string }[]>;
-  /**
-   * Waits until the read model contains all events that are now in the log.
-   * @throws Refusal not_caught_up if this takes too long
-   */
+  /** Waits until the read model contains all events that are now in the log. @throws Refusal not_caught_up if this takes too long */
   readonly catchUp: () => Promise<void>;
 };
 
 /**
- * Creates the function that checks whether a signed-in user is a member of any tenant. The read model names the tenants
- * to check, and the state of each tenant is then loaded. If the user is a member of none of them, the check is repeated
- * after the read model has caught up with the log, because the user may have just been invited.
+ * The read model names the tenants, and their states decide. Without a membership, repeats after the read model has caught up, because the
+ * user may have just been invited.
  */
 export const createMembershipCheck = ({ cache, membershipPages, catchUp }: MembershipDeps): IsMember => {
   const isProjectedMember = async (user_id: string): Promise<boolean> => {

@@ -23,23 +23,18 @@ const issueLink = async (ctx: KeyContext, user_id: string): Promise<string> => {
   return code;
 };
 
-/**
- * Issues a link with which the user with this e-mail address can sign in once. Returns the code for the link. If no
- * address is given, the user is the super-admin that the first start creates.
- * @throws Refusal not_found if no active user has this e-mail address
- */
+/** Returns the code. By default, for the super-admin that the first start creates. @throws Refusal not_found without an active user */
 export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {
   const { id, state: user } = await ctx.transact(User, userIdOf(ctx, email), noEvents, { tenant: PLATFORM });
   if (!User.isActive(user)) throw new Refusal('not_found', `No active user has the e-mail address ${email}`);
   return issueLink(ctx, id);
 };
 
-/** A user who can get the link of a super-admin. */
 type SuperAdminLink = { readonly code: string; readonly email: string };
 
 /**
- * Issues a link for the first active super-admin: the one that the first start creates, or else the first of
- * `candidates`. These are ids of users who have been super-admins, and are asked for only if they are needed.
+ * For the super-admin of the first start or, if inactive, the first active of `candidates` (users who have been super-admins; asked for
+ * only if needed).
  * @throws Refusal not_found if no super-admin is active
  */
 export const issueSuperAdminLink = async (ctx: KeyContext, candidates: () => Promise<readonly string[]>): Promise<SuperAdminLink> => {
@@ -57,10 +52,7 @@ export const issueSuperAdminLink = async (ctx: KeyContext, candidates: () => Pro
   throw new Refusal('not_found', 'No super-admin is active: annals keys create --super-admin resumes the one of the first start');
 };
 
-/**
- * Uses up a sign-in link, so that it cannot be used again.
- * @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before
- */
+/** It cannot be used again. @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before */
 export const spendSignInLink = (ctx: Ctx, code: string, ip: string | null): Promise<Loaded<SignInLink.SignInLink>> => {
   const [id = ''] = code.split('.');
   const use = SignInLink.use(ctx.digest(code), { ip, at: ctx.at() });

@@ -7,34 +7,24 @@ import { isAllowedAccount } from './allowed-account.ts';
 import type { IsMember } from './membership.ts';
 import { registerUser, userIdOf } from './user.ts';
 
-/** What a token issuer states about a person. The e-mail address is verified. */
+/** What a token issuer states. The e-mail address is verified. */
 export type Claims = { readonly email: string; readonly name: string | null };
 
 export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 
 const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');
 
-/**
- * Returns whether a registered user may use the platform: as a super-admin, because their e-mail address is allowed, or
- * as a member of a tenant.
- */
+/** As a super-admin, because their e-mail address is allowed, or as a member of a tenant. */
 const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
   is_super_admin || (await isAllowedAccount(ctx, email)) || (await isMember(id));
 
-/**
- * Checks that a registered user may use the platform.
- * @throws Refusal forbidden if the user is suspended or has no access
- */
+/** @throws Refusal forbidden if the user is suspended or has no access */
 export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMember): Promise<void> => {
   if (!User.isActive(user)) throw new Refusal('forbidden', 'This user is suspended');
   if (!(await hasAccess(ctx, user, isMember))) throw addressNotAllowed();
 };
 
-/**
- * Returns the user with this verified e-mail address. If no such user is registered, but the e-mail address is allowed
- * to sign in, registers the user.
- * @throws Refusal forbidden if the user may not sign in
- */
+/** By verified e-mail address; registers the user if it is allowed. @throws Refusal forbidden if the user may not sign in */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
   const known = await ctx.load(User, userIdOf(ctx, email));
   if (known.state.status === 'registered') {
@@ -45,14 +35,11 @@ export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isM
   return registerUser(ctx, email, name);
 };
 
-/** Records that a user made a request, at most once an hour. */
+/** At most once an hour. */
 export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> =>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
-/**
- * How a browser signs in. Each sign-in has a different `state`; for OIDC, it is the `state` parameter of the OAuth
- * flow. `key` is the API key with which the browser signs in.
- */
+/** Each sign-in has a different `state`; for OIDC, that of the OAuth flow. `key`: the API key with which the browser signs in. */
 export type SignInBy = {
   readonly by: SignIn.SignInWay;
   readonly state: string;
@@ -60,8 +47,7 @@ export type SignInBy = {
 };
 
 /**
- * Signs a browser in, and returns the session cookie that the browser must send. The id of the sign-in is derived from
- * `state`, so each `state` works only once. A session that was started with an API key ends when the key does.
+ * Returns the session cookie. The id is derived from `state`, so each works only once. A session by an API key ends with the key.
  * @throws Refusal unauthorized if this `state` was used before
  */
 export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
@@ -76,15 +62,11 @@ export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<
   return { ...created, state: { ...created.state, cookie } };
 };
 
-/**
- * Whose sign-ins a caller may see and end: all sign-ins of a user or, if `key_id` is set, only those by this API key.
- */
+/** All sign-ins of a user or, with `key_id`, only those by this API key. */
 export type SignInOwner = { readonly user_id: string; readonly key_id?: string | undefined };
 
 /**
- * Returns which sign-ins the caller may see and end, which are the caller's own. If the caller's API key is limited to
- * a tenant, only those with this key.
- * @throws Refusal forbidden if the caller is no user
+ * The caller's own; if their API key is limited to a tenant, only those with this key. @throws Refusal forbidden if the caller is no user
  */
 export const signInOwner = ({ principal }: Pick<Ctx, 'principal'>): SignInOwner => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user has sign-ins');
@@ -92,10 +74,7 @@ export const signInOwner = ({ principal }: Pick<Ctx, 'principal'>): SignInOwner 
   return { user_id, ...(bound_to !== null && key_id !== null && { key_id }) };
 };
 
-/**
- * Ends a sign-in of the caller.
- * @throws Refusal forbidden, not_found if the sign-in belongs to another user or has ended
- */
+/** Of the caller. @throws Refusal forbidden, not_found if it belongs to another user or has ended */
 export const endOwnSignIn = (ctx: Ctx, id: string): Promise<Loaded<SignIn.SignIn>> => {
   const { user_id, key_id } = signInOwner(ctx);
   return ctx.transact(SignIn, id, (signIn) => {

@@ -12,18 +12,14 @@ export const AdminUserUpdate = z
   })
   .meta({ id: 'AdminUserUpdate', examples: [{ is_suspended: true, reason: 'Left the company' }] });
 
-/** Returns the id of the user with this e-mail address, even if no such user is registered yet. */
+/** Even if no such user is registered yet. */
 export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
-/** Returns the user with this e-mail address, and registers this user if there is none. */
+/** Registers the user if there is none. */
 export const registerUser = (ctx: Pick<Ctx, 'uniqueId' | 'transact'>, email: string, name: string | null = null) =>
   ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
-/**
- * Makes a super-admin's changes to a user.
- * @throws Refusal not_found if there is no such user, conflict if super-admins would suspend themselves or take away
- * their own access
- */
+/** By a super-admin. @throws Refusal not_found, conflict if super-admins would suspend themselves or take away their own access */
 export const updateUser = (
   ctx: Ctx,
   { user_id, is_suspended, is_super_admin, reason = null }: Input<typeof AdminUserUpdate, 'user_id'>,
