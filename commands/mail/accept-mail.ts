@@ -10,29 +10,26 @@ import { causeInThread } from './mail-thread.ts';
 import { type MailIntake, receiveMail } from './receive-mail.ts';
 import { findRecipient, type MailReads, type Recipient, type Unreachable } from './recipient.ts';
 
-/** A message that was received by SMTP: what is stored of it, see mail-content.ts. */
+/** Received by SMTP; see mail-content.ts. */
 export type ParsedMail = Pick<MessageParts, 'sha256' | 'identity' | 'cause' | 'report'> & {
   readonly content: MailContent;
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array; readonly content_type: string }[];
 };
 
-/** The functions that are needed to accept mail by SMTP. `putFile` stores a file of a tenant. */
+/** `putFile` stores a file of a tenant. */
 export type AcceptPorts = {
   readonly domain: string;
   readonly reads: MailReads;
   readonly intake: MailIntake;
   readonly putFile: (tenant_id: string, bytes: Uint8Array) => Promise<StoredBlob>;
-  /** Records what a mail server reports about a message of this agent. */
+  /** What a mail server reports about a message of this agent. */
   readonly recordReport: (tenant_id: string, agent_id: string, report: DeliveryReport) => Promise<void>;
-  /** Counts a message against the tenant's quota. @throws Refusal rate_limited */
+  /** @throws Refusal rate_limited */
   readonly enforceQuota: (tenant_id: string) => void | Promise<void>;
   readonly now: () => number;
 };
 
-/**
- * Finds the agent whose external mailbox has this address. Returns the reason if no agent gets mail at this address.
- * @throws Refusal unavailable
- */
+/** Or why no agent gets mail at this address; external mailboxes only. @throws Refusal unavailable */
 export const recipientAt = async (
   { domain, reads }: Pick<AcceptPorts, 'domain' | 'reads'>,
   address: string,
@@ -48,8 +45,8 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
   const { uniqueId, load } = ports.reads;
   const now = ports.now();
   await ports.enforceQuota(tenant.id);
-  // The sending mail server repeats a message if it gets no answer, and a message can come on several routes. It then
-  // gets the same id. Earlier versions derived the id from all bytes.
+  // The sending server repeats a message without an answer, and a message can come on several routes: the same id. Earlier versions
+  // derived the id from all bytes.
   const idOf = (digest: string): string => uniqueId('receivedmail', `${mailbox.id} ${digest}`, 0, tenant.id);
   const earlier = await load(Delivery, tenant.id, idOf(mail.sha256));
   if (earlier.state.status !== 'absent') return;
@@ -72,8 +69,8 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
 };
 
 /**
- * Records a message for each of these addresses. When the promise resolves, all messages are in the log. An address
- * that no longer gets mail is left out; if none is left, the reason is returned.
+ * When this resolves, a message for each address is in the log. Leaves out addresses that no longer get mail; returns the reason if none
+ * is left.
  * @throws Refusal rate_limited, unavailable, not_configured
  * @throws LogError
  */

@@ -7,7 +7,7 @@ export { MAX_ATTACHMENT_BYTES } from '../sessions/add-attachment.ts';
 
 type MessageRef = { readonly agent_id: string; readonly message_id: string };
 
-/** Adds a stored file to a message of an agent. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const addMailAttachment = (
   ctx: Ctx,
   { agent_id, message_id }: MessageRef,

@@ -9,7 +9,7 @@ import { openContent, recipientsOf } from './message.ts';
 import { type IncomingMail, type MailIntake, receiveMail } from './receive-mail.ts';
 import { unreachableReason } from './recipient.ts';
 
-/** A message to send by SMTP. `envelope` contains the addresses of the recipients of this attempt. */
+/** By SMTP. `envelope`: recipients of this attempt. */
 export type OutgoingMail = {
   readonly content: MailContent;
   readonly envelope: readonly string[];
@@ -18,10 +18,7 @@ export type OutgoingMail = {
   readonly sent_at: string;
 };
 
-/**
- * States that the SMTP server has refused one address. If `isPermanent` is false, delivery to the address is tried
- * again.
- */
+/** The SMTP server has refused one address. Unless `isPermanent`, delivery to it is tried again. */
 export type SmtpAnswer = { readonly address: string; readonly reason: string; readonly isPermanent: boolean };
 
 type MailCtx = ReactorCtx & Pick<Ctx, 'open' | 'uniqueId'>;
@@ -33,7 +30,7 @@ export type MailDelivery = {
     attachment_ids: readonly string[],
   ) => Promise<readonly MailFile[]>;
   readonly intake: MailIntake;
-  /** Sends a message by SMTP. Returns the addresses that the server refused. */
+  /** By SMTP. Returns the refused addresses. */
   readonly sendOut: (mail: OutgoingMail) => Promise<readonly SmtpAnswer[]>;
 };
 
@@ -43,16 +40,10 @@ type Result = { readonly recipient: number; readonly reason: string | null; read
 
 const reached = (recipient: number): Result => ({ recipient, reason: null, isPermanent: true });
 
-/**
- * Reasons for a failed delivery that can disappear without a change of the message. For example, an agent without a
- * mailbox will soon have one.
- */
+/** Can disappear without a change of the message: an agent without a mailbox will soon have one. */
 const TEMPORARY = ['no_mailbox', 'tenant_suspended'];
 
-/**
- * Returns the message in the form in which an agent receives it. If this is repeated for the same recipient, the
- * message and its files get the same ids.
- */
+/** As an agent receives it. A repeat for the same recipient gives message and files the same ids. */
 const incomingMail = ({ uniqueId, at }: MailCtx, { id, mail, content, files }: Job, owner: Mailbox.Mailbox): IncomingMail => {
   const message_id = uniqueId('maildelivery', `${id} ${owner.agent_id}`);
   const attachments = files.map((file, index) => ({ ...file, attachment_id: uniqueId('mailattachment', `${message_id} ${index}`) }));
@@ -67,7 +58,7 @@ const incomingMail = ({ uniqueId, at }: MailCtx, { id, mail, content, files }: J
   };
 };
 
-/** Delivers a message to an agent of the same tenant. @throws Refusal unavailable @throws LogError unavailable */
+/** To an agent of the same tenant. @throws Refusal unavailable @throws LogError unavailable */
 const deliverInternally = async (
   ctx: MailCtx,
   { intake, domain }: MailDelivery,
@@ -82,7 +73,7 @@ const deliverInternally = async (
   return reached(index);
 };
 
-/** Sends a message by SMTP to the external recipients who have not received it yet. */
+/** By SMTP, to external recipients who have not received the message yet. */
 const deliverExternally = async (tenant_id: string, { sendOut }: MailDelivery, { mail, content, files }: Job): Promise<Result[]> => {
   const indexes = mail.external.filter((index) => mail.open.includes(index));
   if (indexes.length === 0) return [];
@@ -103,9 +94,8 @@ const attemptOf = (results: readonly Result[], attempt: number): Mail.Attempt =>
 });
 
 /**
- * Makes the due attempt to deliver a sent message of the context's tenant. Agents of the tenant get it directly, and all
- * other recipients by SMTP. If the attempt is repeated after a crash, agents do not get the message twice, but external
- * recipients may, because SMTP cannot prevent this. Both copies then have the same Message-ID.
+ * The due attempt: directly to agents of the tenant, by SMTP to others. Repeated after a crash, agents do not get the message twice;
+ * external recipients may, with the same Message-ID, because SMTP cannot prevent this.
  */
 export const deliverMail = async (ctx: MailCtx, delivery: MailDelivery, id: string): Promise<void> => {
   const { tenant } = ctx;

@@ -7,7 +7,7 @@ import { cutText, headerIdsIn } from '../../domain/mail/incoming-text.ts';
 
 /** What a parser finds in a message. */
 export type MessageParts = {
-  /** The digest of all bytes, and that of what the sender has sent, which stays the same on every route. */
+  /** `sha256` of all bytes; `identity` of what the sender has sent, which stays the same on every route. */
   readonly sha256: string;
   readonly identity: string;
   readonly from: string;
@@ -21,37 +21,28 @@ export type MessageParts = {
   readonly references: string | undefined;
   readonly cause: string | undefined;
   readonly automatic: AutomaticKind | null;
-  /** `declared` is the media type that the sender has declared. */
+  /** `declared`: the sender's media type. */
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array; readonly declared?: string }[];
-  /**
-   * What a mail server reports in this message about a message that an agent has sent; null if this message is no such
-   * report.
-   */
+  /** About a message that an agent has sent; null if this is no report of a mail server. */
   readonly report: DeliveryReport | null;
 };
 
 const MAX_SUBJECT = 998;
 const MAX_NAME = 255;
 const MAX_REFERENCES = 20;
-/**
- * The maximum number of files of one message. If there are more, the others are left out, and the text of the message
- * says so.
- */
+/** Of one message. Others are left out, and the text of the message says so. */
 const MAX_FILES = 100;
 
 type File = MessageParts['files'][number];
 
-/** Returns the text of a message with a note about the files that were left out. A long text is cut, so that both fit. */
+/** The note says which files were left out. A long text is cut, so that both fit. */
 const withNote = (text: string, leftOut: number): string => {
   if (leftOut === 0) return text;
   const note = `\n\n[${counted(leftOut, 'attachment')} ${leftOut === 1 ? 'was' : 'were'} left out: a message can have at most ${MAX_FILES} files]`;
   return cutText(text, MAX_TEXT - note.length).text + note;
 };
 
-/**
- * Returns the content of a message and its files. The files are its attachments, and any text or HTML that is too long
- * for the content.
- */
+/** Files: attachments, and any text or HTML that is too long for the content. */
 export const contentOf = (
   mail: Omit<MessageParts, 'sha256' | 'identity' | 'cause' | 'report'>,
 ): { readonly content: MailContent; readonly files: readonly File[] } => {

@@ -2,7 +2,7 @@ import { type MailContent, sentIdIn } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
 import type { MailReads } from './recipient.ts';
 
-/** A person needs longer than this for an answer, in milliseconds. */
+/** A person needs longer for an answer. */
 const MAX_MACHINE_ANSWER_MS = 60_000;
 const MAX_LOOK_UPS = 3;
 
@@ -13,14 +13,14 @@ type Answer = {
 };
 
 /**
- * Returns the delivery that led to a received message, if programs answer each other: the message answers one that an
- * agent has sent, which answered that delivery. Answers of persons do not count, so that their conversations with an
- * agent can be as long as they like. Without such a delivery, the one that the message itself names is returned.
+ * The delivery behind a received message if programs answer each other: the message answers an agent's message, which answered that
+ * delivery. Persons' answers do not count: their conversations can be as long as they like. Otherwise, the delivery that the message
+ * names.
  */
 export const causeInThread = async ({ load }: MailReads, { tenant_id, mail, now }: Answer): Promise<string | undefined> => {
   const { references, automatic } = mail.content;
   const ids = references.map(sentIdIn).filter((id) => id !== null);
-  // The Message-IDs of another tenant, or of another installation, look the same.
+  // Message-IDs of another tenant, or of another installation, look the same.
   for (const id of ids.toReversed().slice(0, MAX_LOOK_UPS)) {
     const { state: answered } = await load(Mail, tenant_id, id);
     if (answered.status === 'absent') continue;

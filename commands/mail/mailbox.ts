@@ -27,10 +27,7 @@ export const MailboxUpdate = z
 
 export type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 
-/**
- * The lists that `healMailboxes` reads from the read models, in batches. `existing` returns those of the given
- * mailboxes that exist.
- */
+/** From the read models, in batches. `existing` returns those of the given mailboxes that exist. */
 export type MailboxLists = {
   readonly agents: () => AsyncIterable<readonly AgentRef[]>;
   readonly enabledExternal: () => AsyncIterable<readonly (AgentRef & { readonly id: string })[]>;
@@ -51,10 +48,7 @@ export const wantedMailbox = ({ tenant, agent }: Owner, kind: Mailbox.MailboxKin
   address: addressOf({ agent: agent.slug, tenant: tenant.slug }, domain),
 });
 
-/**
- * Returns whether an agent may exchange mail with everybody: the settings of its tenant and its own settings must allow
- * it.
- */
+/** The settings of both tenant and agent must allow it. */
 export const allowsExternalMail = ({ tenant, agent }: Owner): boolean =>
   tenant.external_mail_enabled && agent.external_mail_enabled && agent.status === 'live' && !Tenant.isClosed(tenant);
 
@@ -66,15 +60,12 @@ const loadOwner = async (ctx: Ctx, { tenant_id, agent_id }: AgentRef): Promise<O
   return { tenant: tenant.state, agent: agent.state };
 };
 
-/**
- * What `healMailboxes` has done so far: the number of mailboxes it has created, and the consistency token of its last
- * change.
- */
+/** By `healMailboxes` so far: the number of created mailboxes, and the consistency token of the last change. */
 type Healed = { provisioned: number; token: string | null };
 
 /**
- * Creates the function that creates, enables and disables the mailboxes of agents. It must only be called in
- * `ctx.sideEffect`, so that a repeat with the same Idempotency-Key does not run it again.
+ * Creates, enables and disables mailboxes. Call only in `ctx.sideEffect`, so that a repeat with the same Idempotency-Key does not run it
+ * again.
  */
 const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
   const healed: Healed = { provisioned: 0, token: null };
@@ -124,8 +115,8 @@ const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
 };
 
 /**
- * Creates the missing mailboxes of agents, and enables or disables external mailboxes to match the settings of tenants
- * and agents. A mailbox that a super-admin has paused stays paused. Does nothing if no mail domain is configured.
+ * Creates missing mailboxes; enables or disables external ones by the settings of tenants and agents. One that a super-admin has paused
+ * stays paused. Does nothing without a mail domain.
  * @throws Refusal unavailable
  */
 export const healMailboxes = async (
@@ -141,7 +132,7 @@ export const healMailboxes = async (
   return { id: service, state: { provisioned, provisioning_enabled: domain !== null }, revision: 0, position };
 };
 
-/** Pauses or resumes a mailbox. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const updateMailbox = async (ctx: Ctx, { id, is_paused }: Input<typeof MailboxUpdate, 'id'>): Promise<Loaded<Mailbox.Mailbox>> => {
   const loaded = await ctx.load(Mailbox, id);
   Mailbox.assertExists(loaded.state);

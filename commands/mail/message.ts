@@ -11,7 +11,7 @@ import { unreadableBody } from '../webhooks/delivery.ts';
 
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
 
-/** A message of an agent with its content. `authentication` is null if the message was not received by SMTP. */
+/** `authentication` is null if the message was not received by SMTP. */
 export type Message = Required<MailContent> & {
   readonly id: string;
   readonly direction: (typeof DIRECTIONS)[number];
@@ -33,7 +33,7 @@ export const sealContent = (seal: Ctx['seal'], place: SealPlace, content: MailCo
 export const openContent = async (open: Ctx['open'], place: SealPlace, sealed: string): Promise<MailContent> =>
   JSON.parse((await open(contentLocation(place), sealed)).reveal()) as MailContent;
 
-/** Returns the addresses of all recipients of a message, in the order of their indices. */
+/** In the order of their indices. */
 export const recipientsOf = ({ to, cc }: Pick<MailContent, 'to' | 'cc'>): readonly string[] => [...to, ...cc];
 
 const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: number): Promise<Message> => {
@@ -57,7 +57,7 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
   };
 };
 
-/** Returns the id of the message of this agent to which a received message replies; null if it replies to none. */
+/** The agent's message to which a received one replies. */
 const answeredBy = async (ctx: Ctx, agent_id: string, { references }: Pick<MailContent, 'references'>): Promise<string | null> => {
   const id = sentIdIn(references.at(-1) ?? '');
   if (id === null) return null;
@@ -79,14 +79,14 @@ const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDeliv
 const isMailOf = ({ status, facts }: Delivery.Delivery, agent_id: string): boolean =>
   status === 'accepted' && facts?.provider === MAIL_PROVIDER && facts.agent_id === agent_id;
 
-/** Checks that an agent has sent or received a message. @throws Refusal not_found */
+/** @throws Refusal not_found if the agent has neither sent nor received it */
 export const assertMessage = async (ctx: Ctx, agent_id: string, id: string): Promise<void> => {
   const { state } = await ctx.load(Mail, id);
   if (state.status !== 'absent') return Mail.assertExists(state, agent_id);
   if (!isMailOf((await ctx.load(Delivery, id)).state, agent_id)) throw notFound();
 };
 
-/** Reads a message that an agent has sent or received. @throws Refusal not_found, unavailable */
+/** Sent or received by the agent. @throws Refusal not_found, unavailable */
 export const readMessage = async (ctx: Ctx, agent_id: string, id: string, readDelivery: ReadDelivery): Promise<Message> => {
   const sent = await ctx.load(Mail, id);
   if (sent.state.status !== 'absent') {

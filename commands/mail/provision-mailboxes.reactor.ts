@@ -5,10 +5,10 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, ReactorCtx } from '../context.ts';
 import { mailboxIdOf, wantedMailbox } from './mailbox.ts';
 
-/** The types of the events after which an agent gets its internal mailbox, if it has none. */
+/** After these events, an agent gets its internal mailbox, if it has none. */
 export const provisioningEventTypes = ['AgentCreated', 'AgentCloned', 'AgentRestored'] as const satisfies readonly AgentEvent['type'][];
 
-/** Gives a new agent of the context's tenant its internal mailbox. A repeat does nothing. */
+/** A new agent gets its internal mailbox. A repeat does nothing. */
 export const provisionMailbox = async (
   ctx: Pick<ReactorCtx, 'tenant' | 'load' | 'transact'> & Pick<Ctx, 'uniqueId'>,
   agent_id: string,

@@ -7,10 +7,7 @@ import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
 import type { GuardrailDecision } from '../webhooks/guarded-delivery.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
-/**
- * The functions that are needed to receive mail. `record` appends the first event of a delivery; if the delivery
- * exists, it does nothing.
- */
+/** `record` appends the first event of a delivery; does nothing if it exists. */
 export type MailIntake = {
   readonly guardrails: GuardrailPort;
   readonly record: (
@@ -21,7 +18,7 @@ export type MailIntake = {
   ) => Promise<void>;
 };
 
-/** `cause` is the id of the delivery that led to this message, if the sender of the message names one. */
+/** `cause`: the delivery that led to this message, if its sender names one. */
 export type IncomingMail = NewMail & { readonly cause: string | undefined };
 
 const automaticLabel = ({ automatic }: MailContent): GuardrailVerdict[] =>
@@ -33,8 +30,8 @@ const typeOf = ({ reason, held }: GuardrailDecision) => {
 };
 
 /**
- * Applies the guardrails and the redaction patterns of its tenant to a message, and records the message. The relay then
- * sends it to the agent's runner. Does nothing if the message is already recorded.
+ * Applies the tenant's guardrails and redaction patterns; the relay then sends the message to the agent's runner. Does nothing if already
+ * recorded.
  * @throws Refusal unavailable
  * @throws LogError unavailable, gone
  */

@@ -6,19 +6,18 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { AggregateReader, Ctx } from '../context.ts';
 import { allowsExternalMail, mailboxIdOf } from './mailbox.ts';
 
-/** Functions that load tenants, agents and mailboxes, and derive their ids. */
+/** Loads tenants, agents and mailboxes, and derives their ids. */
 export type MailReads = Pick<AggregateReader, 'load'> & Pick<Ctx, 'uniqueId'>;
 
-/** Returns these functions from the context of a request. */
 export const mailReadsOf = (ctx: Ctx): MailReads => ({
   load: (aggregate, tenant, id) => ctx.load(aggregate, id, { tenant }),
   uniqueId: ctx.uniqueId,
 });
 
-/** The reason why an agent gets no mail. */
+/** Why an agent gets no mail. */
 export type Unreachable = 'unknown' | 'no_mailbox' | 'tenant_suspended' | 'agent_inactive' | 'external_mail_off' | 'mailbox_paused';
 
-/** An agent that can get mail. `mailbox` is the state of its mailbox. */
+/** An agent that can get mail. */
 export type Recipient = { readonly tenant: Tenant.Tenant; readonly agent: Agent.Agent; readonly mailbox: Mailbox.Mailbox };
 
 const tenantWithSlug = async ({ load, uniqueId }: MailReads, slug: string): Promise<Tenant.Tenant | null> => {
@@ -40,7 +39,7 @@ export const agentWithSlug = async ({ load, uniqueId }: MailReads, tenant_id: st
 
 type Place = { readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-/** Returns the reason why an agent does not get mail in this mailbox; null if the agent gets mail in it. */
+/** Null if the agent gets mail in this mailbox. */
 export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: Mailbox.MailboxKind): Unreachable | null => {
   if (tenant.status !== 'active') return 'tenant_suspended';
   if (agent.status !== 'live' || !agent.is_active) return 'agent_inactive';
@@ -49,7 +48,7 @@ export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: M
   return Mailbox.isActive(mailbox) ? null : 'mailbox_paused';
 };
 
-/** Finds the agent that gets mail at an address. If there is none, returns the reason. @throws Refusal unavailable */
+/** Or why no agent gets mail at the address. @throws Refusal unavailable */
 export const findRecipient = async (
   reads: MailReads,
   slugs: AddressSlugs,

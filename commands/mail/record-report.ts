@@ -4,8 +4,8 @@ import type { Ctx } from '../context.ts';
 import { openContent, recipientsOf } from './message.ts';
 
 /**
- * Records which recipients, as a mail server reports, did not get a message of this agent. Reports about other agents'
- * messages are ignored, and so are addresses that are not recipients of the message.
+ * Recipients who, as a mail server reports, did not get a message of this agent. Ignores other agents' messages, and addresses that are no
+ * recipients.
  * @throws LogError
  */
 export const recordReport = async (ctx: Ctx, agent_id: string, { message_id: id, failed }: DeliveryReport): Promise<void> => {

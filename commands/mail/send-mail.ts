@@ -49,7 +49,7 @@ export const MailSend = z
   })
   .meta({ id: 'MailSend', examples: [{ to: ['ada@example.com'], subject: 'Review of pull request 42', text: 'It looks good.' }] });
 
-/** Settings of the installation: the mail domain of the agents' addresses, and whether an SMTP server is configured. */
+/** Of the installation: the domain of the agents' addresses, and whether an SMTP server is configured. */
 export type MailSettings = { readonly domain: string | null; readonly hasSmtp: boolean };
 
 export type FindAttachments = (agent_id: string, ids: readonly string[]) => Promise<readonly { id: string; size_bytes: number }[]>;
@@ -68,13 +68,10 @@ const loadSender = async (ctx: Ctx, agent_id: string, { domain }: MailSettings):
 
 type Routes = Pick<Mail.SentFields, 'internal' | 'external'>;
 
-/** Returns the JSON pointer to the recipient with this index in the body of the request. */
+/** In the body of the request. */
 const pointerTo = ({ to }: Send, index: number): string => (index < to.length ? `/to/${index}` : `/cc/${index - to.length}`);
 
-/**
- * Divides the recipients into agents of the tenant and all others.
- * @throws Refusal invalid if an address in the tenant's part of the mail domain belongs to no agent
- */
+/** Agents of the tenant, and all others. @throws Refusal invalid if an address in the tenant's part of the mail domain is no agent's */
 const routesOf = async (ctx: Ctx, input: Send, { tenant, domain }: Sender): Promise<Routes> => {
   const reads = mailReadsOf(ctx);
   const internal: Mail.InternalRecipient[] = [];
@@ -91,7 +88,7 @@ const routesOf = async (ctx: Ctx, input: Send, { tenant, domain }: Sender): Prom
   return { internal, external };
 };
 
-/** Checks that external mail may be sent. @throws Refusal forbidden, not_configured */
+/** For external mail. @throws Refusal forbidden, not_configured */
 const assertMaySendOut = (sender: Sender, { hasSmtp }: MailSettings): void => {
   const { tenant, agent } = sender;
   if (!allowsExternalMail(sender))
@@ -104,7 +101,7 @@ const assertMaySendOut = (sender: Sender, { hasSmtp }: MailSettings): void => {
   if (!hasSmtp) throw new Refusal('not_configured', 'SMTP_URL is not set: mail can be sent only to agents of the tenant');
 };
 
-/** Returns the mailboxes of the sender from which the message is sent. @throws Refusal conflict if one is paused */
+/** Of the sender. @throws Refusal conflict if one is paused */
 const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, external }: Routes): Promise<string[]> => {
   const kinds: Mailbox.MailboxKind[] = [
     ...(internal.length > 0 ? ['internal' as const] : []),
@@ -117,7 +114,7 @@ const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, exte
   return found.filter(({ state }) => state.status === 'present').map(({ id }) => id);
 };
 
-/** Checks the attachments. @throws Refusal invalid if one is unknown, or their total size is too large */
+/** @throws Refusal invalid if one is unknown, or their total size is too large */
 const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, find: FindAttachments): Promise<void> => {
   if (attachment_ids.length === 0) return;
   const found = await ctx.sideEffect(() => find(agent_id, attachment_ids));
@@ -128,7 +125,7 @@ const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, fi
   if (bytes > MAX_ATTACHED_BYTES) throw invalid('/attachment_ids', `have more than ${MAX_ATTACHED_BYTES} bytes together`, 'too_large');
 };
 
-/** Reads the message to which the new one replies. @throws Refusal invalid if the agent has no such message */
+/** To which the new message replies. @throws Refusal invalid if the agent has no such message */
 const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDelivery: ReadDelivery): Promise<Message | null> => {
   if (in_reply_to === null) return null;
   return readMessage(ctx, agent_id, in_reply_to, readDelivery).catch((error: unknown) => {
@@ -138,10 +135,7 @@ const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDe
   });
 };
 
-/**
- * Replaces the matches of the tenant's redaction patterns in the texts of a message.
- * @throws Refusal invalid if this takes too long
- */
+/** By the tenant's redaction patterns. @throws Refusal invalid if this takes too long */
 const redactTexts = async (ctx: Ctx, { subject, text: plain, html }: Send): Promise<Pick<MailContent, 'subject' | 'text' | 'html'>> => ({
   subject: await redactText(ctx, '/subject', subject),
   text: await redactText(ctx, '/text', plain),
@@ -149,8 +143,7 @@ const redactTexts = async (ctx: Ctx, { subject, text: plain, html }: Send): Prom
 });
 
 /**
- * Queues a message of an agent. The redaction patterns of the tenant are applied before the message is stored and sent.
- * Agents of the same tenant get it without SMTP.
+ * Redacts by the tenant's patterns before the message is stored and sent. Agents of the tenant get it without SMTP.
  * @throws Refusal not_found, forbidden if external mail is off, not_configured, invalid, conflict
  */
 export const sendMail =
