@@ -29,7 +29,7 @@ export const ListingCreate = z
   })
   .meta({ id: 'ListingCreate' });
 
-/** A schema for the text fields of the form that publishes a version. */
+/** The text fields of the form that publishes a version. */
 export const VersionFields = z.strictObject({
   version: VersionText.meta({ description: 'The version; it can be published once', examples: ['1.2.0'] }),
 });
@@ -42,7 +42,7 @@ export const InstallRequest = z
   })
   .meta({ id: 'InstallRequest' });
 
-/** Creates a listing in the marketplace. @throws Refusal slug_taken */
+/** @throws Refusal slug_taken */
 export const createListing = async (ctx: Ctx, { tenant_id, ...fields }: Input<typeof ListingCreate, 'tenant_id'>) => {
   const listing = await createUnique(ctx.inTenant(PLATFORM), Listing, {
     kind: 'listing',
@@ -53,17 +53,11 @@ export const createListing = async (ctx: Ctx, { tenant_id, ...fields }: Input<ty
   return { ...listing, state: { ...listing.state, installs: 0 } };
 };
 
-/**
- * Checks that the listing belongs to the context's tenant. This is called before a bundle is read.
- * @throws Refusal not_found if it does not
- */
+/** Called before a bundle is read. @throws Refusal not_found if the listing is another tenant's */
 export const assertOwnListing = async (ctx: Ctx, id: string): Promise<void> =>
   Listing.assertExists((await ctx.load(Listing, id)).state, ctx.tenant);
 
-/**
- * Publishes a version of a listing. The bundle is a zip archive of a skill.
- * @throws Refusal not_found, invalid, conflict if the version exists, rate_limited, unavailable
- */
+/** The bundle is a zip archive of a skill. @throws Refusal not_found, invalid, conflict if the version exists, rate_limited, unavailable */
 export const publishVersion = async (
   ctx: Ctx,
   { id, version }: { readonly id: string; readonly version: string },
@@ -75,7 +69,7 @@ export const publishVersion = async (
   return { ...loaded, state: Listing.versionOf(loaded.state, version) };
 };
 
-/** Yanks a version of a listing: it can no longer be installed. @throws Refusal not_found */
+/** It can no longer be installed. @throws Refusal not_found */
 export const yankVersion = async (
   ctx: Ctx,
   { id, version, reason }: Input<typeof Reason, 'tenant_id' | 'id' | 'version'>,
@@ -86,10 +80,7 @@ export const yankVersion = async (
 
 export { Reason };
 
-/**
- * Copies the bundle of a version from its publisher to the context's tenant. Returns the bundle and the fields of the
- * skill in it.
- */
+/** Copies the bundle from its publisher to the context's tenant. Returns it with the fields of its skill. */
 const takeOver = async (ctx: Ctx, ports: ImportPorts, { tenant_id }: Listing.Listing, { sha256 }: Listing.Version) => {
   const blob = await ctx.inTenant(tenant_id).blobs.get(sha256);
   if (!blob) throw new Refusal('unavailable', 'The bundle of this version cannot be read', { retryAfter: 60 });
@@ -100,7 +91,7 @@ const takeOver = async (ctx: Ctx, ports: ImportPorts, { tenant_id }: Listing.Lis
 };
 
 /**
- * Installs a version of a listing as a private skill of the tenant, and gives it to an agent.
+ * As a private skill of the tenant, given to an agent.
  * @throws Refusal not_found, conflict if the version is yanked, slug_taken, invalid, unavailable
  */
 export const installListing =
