@@ -15,32 +15,26 @@ import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-r
 import { decodeHead } from '../../domain/text-decoder.ts';
 import type { Unpack } from '../skills/archive.ts';
 
-/**
- * What is needed to read a file. `onEntries` gets the entries in the order of the file. If it returns a promise,
- * reading continues after that promise has resolved.
- */
+/** `onEntries` gets the entries in the order of the file. Reading continues after its promise has resolved. */
 export type ReaderParts = {
   readonly unpack: Unpack;
-  /** The JSON pointer of the request field that refers to the file. */
+  /** The request field that refers to the file. */
   readonly pointer: string;
   readonly source: string;
   readonly onEntries: (entries: readonly NewEntry[]) => Promise<void> | void;
 };
 
-/**
- * Reads a file piece by piece. `end` must be called after the last piece. Both functions throw Refusal invalid,
- * too_large.
- */
+/** Piece by piece; call `end` after the last one. Both functions throw Refusal invalid, too_large. */
 export type FileReader = { readonly add: (bytes: Uint8Array) => Promise<void>; readonly end: () => Promise<void> };
 
-/** The format of a file can be detected from this many bytes at its start. */
+/** Enough to detect the format of a file. */
 export const FORMAT_HEAD_BYTES = 65_536;
 const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 const JSON_LINES_NAME = /\.(?:jsonl|ndjson)$/i;
 const JSON_LINES_TYPE = /^application\/(?:jsonl|x-jsonlines|x-ndjson|ndjson)\b/i;
 const TEXT_NAME = /\.(?:txt|md|markdown)$/i;
 
-/** Returns the format of a text, which is detected from its name, its declared type, and its first bytes. */
+/** From name, declared type and first bytes. */
 const textFormatOf = (filename: string, contentType: string | null, head: Uint8Array): EntryFormat => {
   if (TEXT_NAME.test(filename)) return 'text';
   const start = decodeHead(head).trimStart();
@@ -49,14 +43,14 @@ const textFormatOf = (filename: string, contentType: string | null, head: Uint8A
   return looksLikeJsonLine(start.split(/[\r\n]/, 1)[0]!) ? 'jsonl' : 'text';
 };
 
-/** Returns the format of a file, which is detected from its name, its declared type, and its first bytes. */
+/** From name, declared type and first bytes. */
 export const formatOf = (filename: string, contentType: string | null, head: Uint8Array): Format => {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   if (/\.zip$/i.test(filename) || bytes.subarray(0, ZIP.length).equals(ZIP)) return 'zip';
   return textFormatOf(filename, contentType, head);
 };
 
-/** Reads the texts of a zip archive while they are unpacked. No text is ever in memory as a whole. */
+/** While the texts are unpacked: none is ever in memory as a whole. */
 const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: ReaderParts): Promise<void> => {
   let path = '';
   let reader: EntryReader | undefined;
@@ -79,10 +73,7 @@ const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: 
   await endText();
 };
 
-/**
- * Creates a reader that collects the bytes of an archive and unpacks the archive in `end`, because it can be unpacked
- * only as a whole.
- */
+/** Collects the bytes and unpacks in `end`, because an archive can be unpacked only as a whole. */
 const createArchiveReader = (parts: ReaderParts): FileReader => {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -99,7 +90,7 @@ const createArchiveReader = (parts: ReaderParts): FileReader => {
   };
 };
 
-/** Creates the reader of a file. The reader throws if the file has no entries or too many. */
+/** The reader throws if the file has no entries or too many. */
 export const createFileReader = (format: Format, parts: ReaderParts): FileReader => {
   const { pointer, source, onEntries } = parts;
   let total = 0;

@@ -3,10 +3,7 @@ import { invalid } from '../../domain/refusal.ts';
 const GCS_HOST = 'https://storage.googleapis.com';
 const BUCKET = /^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/;
 
-/**
- * The location of a file to import: the URL that returns it, its name, and in `source` the part of the location that
- * may be shown. The query of a signed URL contains its signature, so it is not shown.
- */
+/** `source`: the part of the location that may be shown, without the query, which contains a signed URL's signature. */
 export type RemoteFile = { readonly url: string; readonly filename: string; readonly source: string };
 
 const badUri = () =>
@@ -14,16 +11,12 @@ const badUri = () =>
 
 const lastName = (path: string): string => path.split('/').at(-1)!;
 
-/**
- * Returns the location of the file to which a `gcs_uri` refers. Whether requests may be sent to this location is not
- * checked here.
- * @throws Refusal invalid if the text is no such URI
- */
+/** Does not check whether requests may be sent there. @throws Refusal invalid if the text is no such URI */
 export const locateGcsUri = (uri: string): RemoteFile => {
   const [, bucket = '', object = ''] = /^gs:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? [];
   if (bucket !== '') {
     const names = object.split('/');
-    // Refuse the path segments `.` and `..`: URL parsing removes them, so the request would be for another object.
+    // URL parsing removes `.` and `..`, so the request would be for another object.
     if (!BUCKET.test(bucket) || !object.isWellFormed() || names.some((name) => name === '.' || name === '..')) throw badUri();
     return { url: `${GCS_HOST}/${bucket}/${names.map(encodeURIComponent).join('/')}`, filename: lastName(object), source: uri };
   }

@@ -13,13 +13,13 @@ type Decide = Decision<MemoryImport.MemoryImport, MemoryImport.MemoryImportEvent
 
 export type FileImport = { readonly id: string; readonly unpack: Unpack };
 
-/** After this many entries, an event records how far the import has come. If the import was undone by then, it ends. */
+/** After which progress is recorded. If the import was undone by then, it ends. */
 const ADVANCE_ENTRIES = 10_000;
 
-/** Thrown if the import was undone while it was running. */
+/** The import was undone while it was running. */
 class ImportEnded extends Error {}
 
-/** Stores the entries of an import in segments, and records the progress. @throws ImportEnded, Refusal */
+/** In segments, with the progress. @throws ImportEnded, Refusal */
 const storeEntries = async (ctx: ImportCtx, { id, unpack }: FileImport, memory: MemoryImport.MemoryImport): Promise<Decide> => {
   const blob = await ctx.blobs.get(memory.sha256);
   if (!blob) return MemoryImport.fail('The file is no longer stored');
@@ -39,8 +39,8 @@ const storeEntries = async (ctx: ImportCtx, { id, unpack }: FileImport, memory: 
 };
 
 /**
- * Completes a running import: stores its entries, and then adds all of them to the memory at the same moment. If this
- * is repeated after a crash, the same contents are stored again, which changes nothing.
+ * Stores the entries, then adds all to the memory at the same moment. A repeat after a crash stores the same contents, which changes
+ * nothing.
  * @throws Error if the log or the file store cannot be reached; the import can then be tried again
  */
 export const finishImport = async (ctx: ImportCtx, file: FileImport): Promise<void> => {

@@ -23,10 +23,7 @@ export const MemoryImportFields = z.strictObject({
 });
 
 export type FileHost = {
-  /**
-   * Passes the content of the file at a URL to `consume`. Only the errors of `consume` are thrown; if the download
-   * fails, the result contains the reason.
-   */
+  /** Passes the file at a URL to `consume`. Throws only errors of `consume`; a failed download is in the result. */
   readonly download: <T>(
     url: string,
     consume: (content: AsyncIterable<Uint8Array>) => Promise<T>,
@@ -35,7 +32,7 @@ export type FileHost = {
 
 export type MemoryPorts = { readonly unpack: Unpack; readonly host: FileHost };
 
-/** A file to import. `pointer` is the JSON pointer of the request field that refers to it. */
+/** `pointer`: the request field that refers to the file. */
 type IncomingFile = {
   readonly content: AsyncIterable<Uint8Array>;
   readonly filename: string;
@@ -44,10 +41,7 @@ type IncomingFile = {
   readonly source: string;
 };
 
-/**
- * Yields a content piece by piece. The first piece has so many bytes that the format of the file can be detected from
- * it.
- */
+/** The first piece is large enough to detect the format of the file. */
 async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const head: Uint8Array[] = [];
   let size = 0;
@@ -64,7 +58,7 @@ async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 }
 
 /**
- * Stores a file, and checks all of its content while it arrives. If an entry is invalid, nothing is stored.
+ * Checks all of the content while it arrives; stores nothing if an entry is invalid.
  * @throws Refusal invalid, too_large, unavailable, and the errors of `content`
  */
 const storeFile = async (ctx: Ctx, unpack: Unpack, file: IncomingFile): Promise<MemoryImport.MemoryFile> => {
@@ -90,13 +84,11 @@ const storeFile = async (ctx: Ctx, unpack: Unpack, file: IncomingFile): Promise<
 
 type UploadedFile = Pick<IncomingFile, 'content' | 'filename' | 'contentType'>;
 
-/** Stores an uploaded file (see `storeFile`). */
+/** See `storeFile`. */
 export const storeMemoryUpload = (ctx: Ctx, unpack: Unpack, { content, filename, contentType }: UploadedFile) =>
   storeFile(ctx, unpack, { content, filename, contentType, pointer: '/file', source: shownFilename(filename) });
 
-/**
- * Reads a file from Google Cloud Storage and stores it. @throws Refusal invalid, too_large, unavailable, bad_gateway
- */
+/** From Google Cloud Storage. @throws Refusal invalid, too_large, unavailable, bad_gateway */
 const storeRemoteFile = async (ctx: Ctx, { unpack, host }: MemoryPorts, gcs_uri: string): Promise<MemoryImport.MemoryFile> => {
   const { url, filename, source } = locateGcsUri(gcs_uri);
   const pointer = '/gcs_uri';
@@ -107,7 +99,7 @@ const storeRemoteFile = async (ctx: Ctx, { unpack, host }: MemoryPorts, gcs_uri:
   return value;
 };
 
-/** Returns an import in the form of the response schema MemoryImportRead. */
+/** As in the response schema MemoryImportRead. */
 const importView = ({ id, status, done, error, created_at }: MemoryImport.MemoryImport) => ({
   id,
   status,
@@ -116,13 +108,10 @@ const importView = ({ id, status, done, error, created_at }: MemoryImport.Memory
   created_at,
 });
 
-/** What a request imports: a stored file, or a file at Google Cloud Storage. */
+/** A stored file, or one at Google Cloud Storage. */
 export type ImportSource = { readonly file: MemoryImport.MemoryFile } | { readonly gcs_uri: string };
 
-/**
- * Starts the import of a file into the memory of an existing agent. A worker completes it.
- * @throws Refusal not_found, invalid, too_large, unavailable, bad_gateway
- */
+/** A worker completes the import. @throws Refusal not_found, invalid, too_large, unavailable, bad_gateway */
 export const importMemory = async (
   ctx: Ctx,
   agent_id: string,
@@ -139,30 +128,24 @@ const jobView = ({ id, status, done, entries: total, error, created_at, finished
   ...{ done, total, error, target_agent_id: null, per_second: null, created_at, finished_at },
 });
 
-/**
- * Returns an import in the form of a job, and the id of its agent; null if there is no such import. The import is read
- * from the log, because the read model may not contain it yet.
- */
+/** From the log, because the read model may not contain the import yet. Null if there is none. */
 export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: string; job: Loaded<ReturnType<typeof jobView>> } | null> => {
   const loaded = await ctx.load(MemoryImport, id);
   return loaded.revision < 0 ? null : { agent_id: loaded.state.agent_id, job: { ...loaded, state: jobView(loaded.state) } };
 };
 
-/**
- * Cancels the job of an import. Does nothing if it is already canceled. Returns null if there is no such import.
- * @throws Refusal conflict if the job has finished
- */
+/** Does nothing if already canceled. Null if there is no such import. @throws Refusal conflict if the job has finished */
 export const cancelMemoryImport = async (ctx: Ctx, id: string): Promise<Loaded<ReturnType<typeof jobView>> | null> => {
   if ((await ctx.load(MemoryImport, id)).revision < 0) return null;
   const loaded = await ctx.transact(MemoryImport, id, MemoryImport.cancel);
   return { ...loaded, state: jobView(loaded.state) };
 };
 
-/** Removes all entries of an import from the memory of an agent. @throws Refusal not_found */
+/** Removes all its entries. @throws Refusal not_found */
 export const undoMemoryImport = (ctx: Ctx, { agent_id, id }: { readonly agent_id: string; readonly id: string }) =>
   ctx.transact(MemoryImport, id, MemoryImport.undo(agent_id));
 
-/** Checks that a form has exactly one of a file and a `gcs_uri`. @throws Refusal invalid if not */
+/** @throws Refusal invalid unless the form has exactly one of a file and a `gcs_uri` */
 export const assertOneSource = (hasFile: boolean, gcs_uri: string | undefined): void => {
   const message = 'Exactly one of file and gcs_uri is required';
   const pointer = hasFile ? '/gcs_uri' : '/file';

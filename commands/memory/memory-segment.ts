@@ -3,13 +3,10 @@ import type { Segment } from '../../domain/memory/memory-import.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Blobs, readAll } from '../blobs.ts';
 
-/** A segment is complete when its entries have about this many bytes. */
+/** The approximate size of a complete segment. */
 const SEGMENT_BYTES = 262_144;
 
-/**
- * Creates a writer that stores entries in segments. `add` stores entries as soon as a segment is full. `finish` stores
- * the remaining entries and returns all segments.
- */
+/** `add` stores entries as soon as a segment is full; `finish` stores the rest and returns all segments. */
 export const createSegmentWriter = (blobs: Blobs) => {
   const segments: Segment[] = [];
   let lines: string[] = [];
@@ -37,17 +34,13 @@ export const createSegmentWriter = (blobs: Blobs) => {
   };
 };
 
-/**
- * Stores one entry as a segment. `salt` is a random text that is stored with it: without a salt, a short text could be
- * guessed from the digest. @returns the digest of the segment
- */
+/** `salt`: random, stored with the entry, so that a short text cannot be guessed from the digest. @returns the digest of the segment */
 export const storeEntry = async (blobs: Blobs, entry: NewEntry, salt: string): Promise<string> =>
   (await blobs.put(Buffer.from(JSON.stringify({ ...entry, salt })))).sha256;
 
 /**
- * Returns the entries of a segment. Returns null if its file is gone and `isRemoved` confirms that its entries were
- * removed: the read models may not show the removal yet.
- * @throws Refusal unavailable, not_configured
+ * Null if the file is gone and `isRemoved` confirms that its entries were removed, which the read models may not show yet. @throws Refusal
+ * unavailable, not_configured
  */
 export const readSegment = async (blobs: Blobs, sha256: string, isRemoved: () => Promise<boolean>): Promise<readonly NewEntry[] | null> => {
   const blob = await blobs.get(sha256);

@@ -14,9 +14,9 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 import { storeEntry } from './memory-segment.ts';
 
 const SALT_LENGTH = 22;
-/** The memory of an agent has no ETag, and exists before its first event: `If-Match: *` always matches. */
+/** The memory has no ETag, and exists before its first event: `If-Match: *` always matches. */
 const NO_ETAG = { ignoreIfMatch: true };
-/** The source of an entry for which none was given. */
+/** Of an entry for which none was given. */
 const DEFAULT_SOURCE = 'remembered';
 
 export const MemoryRemember = z
@@ -54,8 +54,7 @@ const assertSessionOf = async (ctx: Ctx, agent_id: string, session_id: string): 
 };
 
 /**
- * Returns the refusal of another entry; null if there is room for it. If there is none in the state in memory, which can
- * be outdated, the later events of the log decide.
+ * Null if there is room for another entry. If the state in memory, which can be outdated, has none, the later events of the log decide.
  * @throws Refusal unavailable
  */
 const limitReached = async (ctx: Ctx, agent_id: string, writing: AgentMemory.Writing): Promise<Refusal | null> => {
@@ -66,15 +65,11 @@ const limitReached = async (ctx: Ctx, agent_id: string, writing: AgentMemory.Wri
 
 type Addition = { readonly agent_id: string; readonly session_id: string | null; readonly entry: NewEntry };
 
-/**
- * Returns the decision that adds an entry. The text is stored only if there is room for the entry: otherwise, a refused
- * runner could fill the file store.
- * @throws Refusal unavailable
- */
+/** Stores the text only if there is room: otherwise, a refused runner could fill the file store. @throws Refusal unavailable */
 const additionOf = async (ctx: Ctx, { agent_id, session_id, entry }: Addition) => {
   const writing = { key_id: ctx.principal.kind === 'runner' ? ctx.principal.key_id : null, at: ctx.at() };
   const refusal = await limitReached(ctx, agent_id, writing);
-  // The refusal is thrown only in the decision, which is not made if this request repeats one that has added its entry.
+  // Thrown only in the decision, which is not made if this request repeats one that has added its entry.
   if (refusal)
     return (): never => {
       throw refusal;
@@ -86,8 +81,7 @@ const additionOf = async (ctx: Ctx, { agent_id, session_id, entry }: Addition) =
 };
 
 /**
- * Adds a text to the memory of an agent. The text and its source are redacted with the tenant's patterns, and stored in
- * the file store.
+ * Redacts text and source by the tenant's patterns, and stores them in the file store.
  * @throws Refusal not_found, invalid, conflict (memory_full), rate_limited, unavailable
  */
 export const remember = async (
@@ -105,14 +99,14 @@ export const remember = async (
   return { ...loaded, state: rememberedView(loaded.state.last!, entry) };
 };
 
-/** Removes a remembered entry. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const forgetEntry = (ctx: Ctx, agent_id: string, entry_id: string) =>
   ctx.transact(AgentMemory, agent_id, AgentMemory.forget(entry_id));
 
-/** The times of two events can differ from their order in the stream by at most this many milliseconds. */
+/** Between the times of two events and their order in the stream. */
 const MAX_DISORDER_MS = 600_000;
 
-/** Returns the revision of the first of the first `count` events that is not before `at`; `count` if there is none. */
+/** The first of the first `count` events that is not before `at`; `count` if there is none. */
 const revisionAt = async (ctx: Ctx, agent_id: string, count: number, at: string): Promise<number> => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -124,7 +118,7 @@ const revisionAt = async (ctx: Ctx, agent_id: string, count: number, at: string)
   return low;
 };
 
-/** Returns the indexes of the entries that were written since a time, in ascending order. */
+/** Written since a time, in ascending order. */
 const indexesSince = async (ctx: Ctx, agent_id: string, since: string): Promise<number[]> => {
   const { revision } = await ctx.load(AgentMemory, agent_id);
   const start = new Date(Date.parse(since) - MAX_DISORDER_MS).toISOString();
@@ -135,7 +129,7 @@ const indexesSince = async (ctx: Ctx, agent_id: string, since: string): Promise<
   return indexes;
 };
 
-/** Removes all entries that were remembered since a time, until now. @throws Refusal not_found, unavailable */
+/** Remembered since a time, until now. @throws Refusal not_found, unavailable */
 export const forgetSince = async (ctx: Ctx, { agent_id, ...input }: Input<typeof MemoryForget, 'agent_id'>) => {
   await loadAgent(ctx, agent_id);
   const since = instantOf(input.since);
