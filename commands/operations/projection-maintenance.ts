@@ -7,28 +7,24 @@ import { Reason } from '../tenants/tenant.ts';
 
 export const PromotionReason = Reason.partial().meta({ id: 'PromotionReason' });
 
-/** How a rebuild ends. `promote`: the new rows replace the live ones. `abort`: the new rows are dropped. */
+/** `promote`: the new rows replace the live ones. `abort`: they are dropped. */
 export type RebuildDecision = 'promote' | 'abort';
 
-/**
- * The person who requested a rebuild, or its promotion or abort. `name` is the name of this operator at that time; null
- * if the operator has none.
- */
+/** Who requested a rebuild, or its promotion or abort. `name`: at that time; null if there is none. */
 export type Operator = { readonly kind: Actor['kind']; readonly id: string; readonly name: string | null };
 
 export type RebuildProgress = {
   readonly state: 'running' | 'ready' | 'promoted' | 'aborted' | 'failed';
-  /** The operator who requested how the rebuild ends; null if nobody has, or if it is unknown who did. */
+  /** Null if no end was requested, or if it is unknown by whom. */
   readonly decided_by: Operator | null;
-  /** The end (`promote` or `abort`) that was requested and has not been carried out yet; undefined if there is none. */
+  /** Requested and not carried out yet. */
   readonly requested: RebuildDecision | undefined;
 };
 
 /**
- * Returns whether an operator's request to promote or abort a rebuild must be stored. It need not be if the same
- * operator has already made the same request.
- * @throws Refusal conflict if the rebuild has ended, if it is to be promoted but has not caught up with the log, or if
- * a request for the other end or by another operator is already stored
+ * False if the same operator has already made the same request.
+ * @throws Refusal conflict if the rebuild has ended, has not caught up with the log (to promote it), or if another end or operator is
+ * stored
  */
 export const mustRequest = (decision: RebuildDecision, by: Operator, { state, decided_by, requested }: RebuildProgress): boolean => {
   const other = decided_by?.name ?? decided_by?.id;
@@ -41,10 +37,7 @@ export const mustRequest = (decision: RebuildDecision, by: Operator, { state, de
   return requested === undefined;
 };
 
-/**
- * The part of a request context that is needed to record what an operator did. It does not include a caller, so the
- * command line can provide it, too.
- */
+/** Without a caller, so the command line can provide it, too. */
 export type MaintenanceContext = Pick<Ctx, 'uniqueId' | 'transact'>;
 
 const record = async <T>(
@@ -58,16 +51,10 @@ const record = async <T>(
   return { id, revision: -1, position, state };
 };
 
-/**
- * Records that an operator promoted a rebuild.
- * @returns the rebuild, and the position of the event that records this
- */
+/** @returns the rebuild, and the position of the event that records its promotion */
 export const recordPromotion = <T extends Maintenance.PromotedRebuild>(ctx: MaintenanceContext, rebuild: T): Promise<Loaded<T>> =>
   record(ctx, rebuild.projection, Maintenance.promote(rebuild), rebuild);
 
-/**
- * Records that an operator retried a parked event.
- * @returns the parked event, and the position of the event that records this
- */
+/** @returns the parked event, and the position of the event that records the retry */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: MaintenanceContext, parked: T): Promise<Loaded<T>> =>
   record(ctx, parked.projection, Maintenance.retry(parked.projection, parked.event_id), parked);

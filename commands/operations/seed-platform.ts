@@ -15,8 +15,8 @@ import { registerUser } from '../identity/user.ts';
 export type FirstKey = { readonly key: string; readonly tenant_id: string };
 
 /**
- * The plan of tenants that are created without a plan. They belong to the operator of the platform, so the limits of
- * this plan only stop extreme use. Operators can create plans with lower limits by POST /admin/plans.
+ * For tenants created without a plan. They are the operator's own, so the limits only stop extreme use; POST /admin/plans creates lower
+ * ones.
  */
 const FREE_PLAN: Plan.PlanFields = {
   slug: 'free',
@@ -56,10 +56,7 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
   return tenant.id;
 };
 
-/**
- * Derives the first API key from a secret of the platform, so that several processes that start at the same time on an
- * empty log create and print the same key.
- */
+/** From a secret of the platform: processes that start at the same time on an empty log create and print the same key. */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.digest('the first key');
   return buildKey(characters.slice(0, 8), characters.slice(8, 40));
@@ -75,8 +72,8 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 };
 
 /**
- * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo`, and a platform key
- * (`adminKey` if it is given). What exists already stays unchanged, so this can be repeated after a crash.
+ * A plan, two models, a super-admin, the tenant `demo`, and a platform key (`adminKey` if given). What exists stays unchanged, so this can
+ * be repeated after a crash.
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {
