@@ -33,9 +33,9 @@ export const RedactionTest = z
   })
   .meta({ id: 'RedactionTest' });
 
-/** The maximum number of steps (see `sizeOf`) per character for all patterns of a tenant together. */
+/** In steps (see `sizeOf`) per character, all patterns of a tenant together. */
 const MAX_SIZE = 4_000;
-/** The maximum number of steps in one test, which take at most about a tenth of a second. */
+/** In one test: at most about a tenth of a second. */
 const MAX_STEPS = 8_000_000;
 
 type Patterns = readonly RedactionPatterns.RedactionPattern[];
@@ -43,7 +43,7 @@ type Patterns = readonly RedactionPatterns.RedactionPattern[];
 const sizeOf = ({ patterns: compiler }: Ctx, patterns: Patterns): number =>
   patterns.reduce((sum, { pattern }) => sum + compiler.sizeOf(pattern), 0);
 
-/** Checks the redaction patterns at `pointer` in the request. @throws Refusal invalid */
+/** `pointer` is that in the request. @throws Refusal invalid */
 export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
   for (const [index, { pattern, tag }] of patterns.entries()) {
     assertPattern(ctx, `${pointer}/${index}/pattern`, pattern);
@@ -56,9 +56,7 @@ export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patter
 const isQuick = (ctx: Ctx, text: string, patterns: Patterns): boolean => sizeOf(ctx, patterns) * text.length <= MAX_STEPS;
 
 /**
- * Replaces the matches of the tenant's redaction patterns in a text before the text is stored. `pointer` is the JSON
- * pointer of the text in the request. If this takes too long, the request is refused, because the text must not be
- * stored without redaction.
+ * Before the text, at `pointer` in the request, is stored. Refused if this takes too long: it must not be stored without redaction.
  * @throws Refusal invalid
  */
 export const redactText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
@@ -70,8 +68,7 @@ export const redactText = async (ctx: Ctx, pointer: string, text: string): Promi
 };
 
 /**
- * Does the same for what a runner reports, such as the end of a session, which must not be refused. Null if it takes too
- * long: then the text is not stored.
+ * For a runner's report, such as the end of a session, which must not be refused. Null if it takes too long: then the text is not stored.
  */
 export const redactReported = async (ctx: Ctx, pointer: string, text: string): Promise<string | null> => {
   try {
@@ -82,10 +79,10 @@ export const redactReported = async (ctx: Ctx, pointer: string, text: string): P
   }
 };
 
-/** What is stored instead of a text for which the patterns take too long. `name` says which text it is. */
+/** Stored instead of a text for which the patterns take too long. `name` says which text. */
 export const unredacted = (name: string): string => `the redaction patterns of the tenant are too slow for the ${name}`;
 
-/** Replaces the redaction patterns of the tenant. @throws Refusal invalid */
+/** @throws Refusal invalid */
 export const replaceRedactionPatterns = (
   ctx: Ctx,
   { items }: { readonly items: z.output<typeof CustomRedactionPatterns> },
@@ -94,10 +91,7 @@ export const replaceRedactionPatterns = (
   return ctx.transact(RedactionPatterns, ctx.tenant, RedactionPatterns.replace(items));
 };
 
-/**
- * Redacts a text with the given patterns or, if none are given, with those of the tenant. Nothing is recorded.
- * @throws Refusal invalid
- */
+/** By default, with the patterns of the tenant. Nothing is recorded. @throws Refusal invalid */
 export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {
   const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
   if (patterns) assertUsablePatterns(ctx, '/patterns', patterns);
