@@ -13,7 +13,7 @@ import type { PackageFiles } from '../skills/package-files.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
 
-/** Loads models, and all models of their failover chains. The result maps ids to models. */
+/** With all models of their failover chains, by id. */
 const loadWithFailovers = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, Loaded<Model.Model>>> => {
   const found = new Map<string, Loaded<Model.Model>>();
   for (let next = [...ids]; next.length > 0; ) {
@@ -35,7 +35,7 @@ const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   };
 };
 
-/** Returns the skills that the agent may use, with their decrypted configuration for this agent and their files. */
+/** Those that the agent may use, with decrypted configuration and files. */
 const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>, packageFiles: PackageFiles) => {
   const { usable, loaded } = await loadUsableSkills(ctx, agent.state);
   const skills = await Promise.all(
@@ -63,32 +63,24 @@ const newestOf = (all: readonly Loaded<unknown>[]): Position =>
     .filter((position) => position !== null)
     .reduce((newest, position) => (comparePositions(position, newest) > 0 ? position : newest));
 
-/**
- * Returns the primary model of an agent, after unusable models were replaced by failover; null if there is none.
- * `position` is the position of the newest event of the agent and its models, as a consistency token.
- */
+/** The primary model after failover, if any. `position`: newest event of the agent and its models, as a consistency token. */
 export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   const { models, loaded } = await modelsOf(ctx, agent.state);
   return { primary: models[0]?.model_id ?? null, position: tokenOf(newestOf([agent, ...loaded])) };
 };
 
-/**
- * What a runtime contains besides data of the log: the tokens for git hosts, the names of the OAuth providers, and the
- * files of skills.
- */
+/** What is not in the log: tokens for git hosts, names of OAuth providers, files of skills. */
 export type RuntimeSources = {
   readonly tokenFor: CodeHost['tokenFor'];
   readonly providers: readonly string[];
   readonly packageFiles: PackageFiles;
 };
 
-/** Everything that a runner needs to run its agent. Secrets are in clear text. */
+/** Secrets are in clear text. */
 export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
- * Returns everything that the runner of this agent needs: settings, the models after failover, skills with their
- * configuration, tools, the secrets of its accounts and of the credentials that were given to it, the repository with the
- * token for its host, and the budget.
+ * Models after failover, skills with their configuration, secrets of the agent's accounts and given credentials, the repository's token.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
 export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers, packageFiles }: RuntimeSources) => {
@@ -114,7 +106,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, provid
   };
 };
 
-/** Records in the tenant's audit log which secrets a runner has read. The secrets themselves are not recorded. */
+/** In the tenant's audit log, without the secrets themselves. */
 export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, tools, credentials, repo }: AgentRuntime) => {
   const data: Disclosure.DisclosedRuntime = {
     agent_id: agent.id,

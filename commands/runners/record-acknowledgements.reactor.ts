@@ -1,20 +1,14 @@
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 
-/** An advisory of the broker (a notice about one message), with the agent to which the message was sent. */
+/** An advisory is the broker's notice about one message; `agent` is its recipient. */
 export type AddressedAdvisory = { readonly tenant: string; readonly agent: string; readonly advisory: Acknowledgement.Advisory };
 
-/**
- * The acknowledgement stream of an agent: its state, and the revision of its last event (-1 if the stream does not
- * exist).
- */
+/** `revision` of the last event; -1 if the stream does not exist. */
 export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledgements; readonly revision: number };
 
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
-  /**
-   * Appends events after the given revision. Does nothing if another process has appended to the stream in the
-   * meantime; the caller then loads the stream again.
-   */
+  /** After the given revision. Does nothing if another process has appended in the meantime; the caller then loads the stream again. */
   readonly append: (
     tenant: string,
     agent: string,
@@ -23,10 +17,7 @@ export type AcknowledgementLog = {
   ) => Promise<void>;
 };
 
-/**
- * Records those advisories about one agent that are not recorded yet. Because one append has a limited size, several
- * appends may be needed.
- */
+/** Those that are not recorded yet. Several appends, because their size is limited. */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
   const decide = Acknowledgement.recordAdvisories(
@@ -42,9 +33,8 @@ const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: rea
 };
 
 /**
- * Records, for each agent, which messages its runners acknowledged and which ones the broker gave up. The agent's
- * stream contains which advisories are recorded, so neither a repeat after a crash nor a second process records an
- * advisory twice. `epoch` identifies the JetStream stream that contains the advisories.
+ * What runners acknowledged and what the broker gave up. The agent's stream says what is recorded, so neither a repeat after a crash nor a
+ * second process records an advisory twice. `epoch`: of the JetStream stream with the advisories.
  */
 export const recordAcknowledgements = async (
   log: AcknowledgementLog,

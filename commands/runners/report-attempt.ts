@@ -67,10 +67,7 @@ export const AttemptReportCreate = z
 
 const PROBLEM_LENGTH = 16;
 
-/**
- * A report, and its texts as they are to be stored. `seal` encrypts them for this attempt. `problem` is a keyed digest of
- * what equal failures have in common.
- */
+/** `seal` encrypts the texts for this attempt. `problem`: a keyed digest of what equal failures have in common. */
 export type NewReport = {
   readonly agent_id: string;
   readonly report: AttemptReport.AttemptReport;
@@ -80,8 +77,7 @@ export type NewReport = {
 };
 
 /**
- * Records a report, if the same attempt is not recorded yet, together with others that arrive at about the same time.
- * Resolves when it is in the log, with the position of its event; null if the attempt was recorded before.
+ * Together with others that arrive at about the same time. Resolves with the position when it is in the log; null if recorded before.
  * @throws Refusal unavailable
  */
 export type RecordAttempt = (tenant: string, report: NewReport) => Promise<Position | null>;
@@ -95,7 +91,7 @@ const textsLocation = (tenant: string, delivery_id: string, { message_id, attemp
   field: `${message_id ?? ''}/${attempt}`,
 });
 
-/** Returns the function that decrypts the texts of a report; null if they are damaged or their key cannot be read. */
+/** The function returns null if the texts are damaged or their key cannot be read. */
 export const reportOpener =
   (ctx: Pick<Ctx, 'tenant' | 'open'>) =>
   async (delivery_id: string, { sealed, ...attempt }: SealedTexts): Promise<ReportTexts | null> => {
@@ -106,12 +102,10 @@ export const reportOpener =
     }
   };
 
-/**
- * A message to the runners of an agent. `id` is the id of its event; null if this is the first event of the delivery.
- */
+/** `id`: of its event; null for the first event of the delivery. */
 type Message = { readonly id: string | null; readonly agent_id: string };
 
-/** Finds the message that runners know by this id; null if the delivery has none. */
+/** By the id that runners know. */
 const findMessage = async (ctx: Ctx, delivery_id: string, event_id: string): Promise<Message | null> => {
   for await (const event of ctx.history(Delivery, delivery_id)) {
     if (Delivery.isAccepted(event.type) && event.event_id === event_id) return { id: null, agent_id: Delivery.factsOf(event).agent_id };
@@ -128,18 +122,14 @@ const lastMessage = ({ message_id, agent_id, requeued_at, released }: Delivery.D
   return { id: requeued_at === null && released === null ? null : message_id, agent_id };
 };
 
-/** Returns the message of a delivery that the caller reports about. */
+/** About which the caller reports. */
 const messageOf = async (ctx: Ctx, delivery_id: string, event_id: string | null): Promise<Message | null> => {
   const { state } = await ctx.load(Delivery, delivery_id);
   const isLast = event_id === null || event_id === state.message_id || event_id === state.cloud_event_id;
   return isLast ? lastMessage(state) : findMessage(ctx, delivery_id, event_id);
 };
 
-/**
- * Checks that the caller is a runner of an agent to which the delivery was sent. To every other runner, the delivery
- * does not exist.
- * @throws Refusal not_found, forbidden
- */
+/** Of an agent to which the delivery was sent; for others, it does not exist. @throws Refusal not_found, forbidden */
 export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<void> => {
   const { principal } = ctx;
   const { state } = await ctx.load(Delivery, delivery_id);
@@ -160,9 +150,8 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
 };
 
 /**
- * Records why an attempt of the calling runner failed. The texts are redacted with the tenant's patterns, and stored
- * encrypted. A second report of the same attempt changes nothing.
- * @throws Refusal invalid, unavailable
+ * Redacts the texts by the tenant's patterns, and encrypts them. A second report of the same attempt changes nothing. @throws Refusal
+ * invalid, unavailable
  */
 export const reportAttempt = async (
   ctx: Ctx,

@@ -4,16 +4,10 @@ import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-/**
- * A user of the broker, with the JWT and the private seed that it needs to connect. Until it expires, it can read the
- * messages to one agent. `url` is the URL of the broker.
- */
+/** Connects with `jwt` and the private `seed`; until it expires, reads the messages to one agent. `url`: of the broker. */
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
-/**
- * Creates a broker user. If the agent has no JetStream consumer yet, creates that, too.
- * @throws Refusal not_configured if the platform cannot create broker users, unavailable if the broker is down
- */
+/** Also creates the agent's JetStream consumer. @throws Refusal not_configured if no broker users can be created, unavailable */
 export type CreateBrokerUser = (request: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
 
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
@@ -21,10 +15,7 @@ type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 export type IssuedCredential = RunnerCredential.RunnerCredential &
   BrokerUser & { readonly inbox_prefix: string; readonly renew_at: string };
 
-/**
- * Returns the user on whose rights the credential depends, and when the credential expires: after one hour or, if it is
- * requested with a runner key that expires earlier, together with this key.
- */
+/** On the owner's rights, the credential depends. It expires after one hour, or with the requesting runner key if earlier. */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
   const inAnHour = new Date(Date.parse(ctx.at()) + RunnerCredential.MAX_LIFETIME_SECONDS * 1_000).toISOString();
@@ -34,9 +25,7 @@ const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expi
 };
 
 /**
- * Issues a credential that is valid for at most one hour. The response is the only place that contains its private
- * seed, because the seed is not stored.
- * @throws Refusal not_found, not_configured, unavailable
+ * At most one hour. Only the response contains the private seed; it is not stored. @throws Refusal not_found, not_configured, unavailable
  */
 export const issueRunnerCredential =
   (createBrokerUser: CreateBrokerUser) =>
