@@ -4,7 +4,7 @@ import type * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { ReactorCtx } from '../context.ts';
 
-/** The reason why no job of an agent fires, and why nothing is sent to the agent. */
+/** No job of the agent fires, and nothing is sent to it. */
 export type InactiveReason = 'tenant_suspended' | 'agent_inactive';
 
 export const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
@@ -12,7 +12,7 @@ export const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
   tenant_suspended: 'The tenant is suspended or closed',
 };
 
-/** Returns a function that calls `find` only once for each key. */
+/** Calls `find` only once for each key. */
 export const memoized = <Key extends string[], T>(find: (...key: Key) => Promise<T>): ((...key: Key) => Promise<T>) => {
   const found = new Map<string, Promise<T>>();
   return (...key) => {
@@ -23,7 +23,7 @@ export const memoized = <Key extends string[], T>(find: (...key: Key) => Promise
   };
 };
 
-/** Creates functions that check agents of any tenant. They load each tenant and each agent only once. */
+/** For any tenant; load each tenant and agent only once. */
 export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
   const tenantIsActive = memoized(async (id: string) => (await ctx.load(Tenant, id)).state.status === 'active');
   const agentOf = memoized(async (tenant: string, id: string) => {
@@ -31,12 +31,12 @@ export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
     return { isActive: status === 'live' && is_active, limit_micros: hourly_limit_micros };
   });
   return {
-    /** Returns the reason why nothing is sent to the agent at present; null if there is none. */
+    /** Null if messages can be sent to the agent at present. */
     inactiveReason: async (tenant_id: string, agent_id: string): Promise<InactiveReason | null> => {
       if (!(await tenantIsActive(tenant_id))) return 'tenant_suspended';
       return (await agentOf(tenant_id, agent_id)).isActive ? null : 'agent_inactive';
     },
-    /** Returns whether the budget of the agent for this hour is used up. */
+    /** For this hour. */
     isBudgetSpent: memoized(async (tenant: string, agent_id: string) => {
       const { limit_micros } = await agentOf(tenant, agent_id);
       if (limit_micros === null) return false;
@@ -49,9 +49,7 @@ export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
 
 export type AgentChecks = ReturnType<typeof createAgentChecks>;
 
-/**
- * Returns the reason why an attempt of a run must not call its target, as a text for people; null if it may call it.
- */
+/** A text for people; null if an attempt of a run may call its target. */
 export const reasonNotToCall = async (
   { inactiveReason }: AgentChecks,
   { tenant_id, status }: CronJob.CronJob,

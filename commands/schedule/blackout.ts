@@ -64,7 +64,7 @@ export const CronBlackoutImpactRequest = z
   })
   .meta({ id: 'CronBlackoutImpactRequest', examples: [{ start_date: '2026-12-24', end_date: '2027-01-01' }] });
 
-/** Returns the refusal for an agent that does not exist, or that the caller may not see. */
+/** Or an agent that the caller may not see. */
 const unknownAgent = (pointer: string) => invalid(pointer, 'there is no such agent', 'unknown_agent');
 
 const assertAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
@@ -72,24 +72,20 @@ const assertAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): P
   if (state.status !== 'live') throw unknownAgent(pointer);
 };
 
-/** Checks that the caller may see this agent. @throws Refusal invalid if not, for the field at `pointer` */
+/** @throws Refusal invalid, for the field at `pointer`, if the caller may not see the agent */
 export const assertVisibleAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
   await assertAgent(ctx, agent_id, pointer);
   if (!(await ctx.may('agent:read', agent_id))) throw unknownAgent(pointer);
 };
 
-/** Loads a blackout of the context's tenant. @throws Refusal not_found */
+/** @throws Refusal not_found */
 const loadBlackout = async (ctx: Ctx, id: string): Promise<Loaded<Blackout.Blackout>> => {
   const loaded = await ctx.load(Blackout, id);
   Blackout.assertDeclared(loaded.state);
   return loaded;
 };
 
-/**
- * Declares (creates) a blackout. `present` returns the number of the tenant's blackouts, of which there may be at most
- * `max`.
- * @throws Refusal invalid, conflict if there are too many
- */
+/** `present` returns the number of the tenant's blackouts, of at most `max`. @throws Refusal invalid, conflict if there are too many */
 export const declareBlackout = async (
   ctx: Ctx,
   { tenant_id: _, ...fields }: Input<typeof CronBlackoutCreate, 'tenant_id'>,
@@ -103,7 +99,7 @@ export const declareBlackout = async (
   return ctx.transact(Blackout, ctx.newId(), Blackout.declare(fields), { expectNew: true });
 };
 
-/** Changes a blackout. @throws Refusal not_found, invalid */
+/** @throws Refusal not_found, invalid */
 export const changeBlackout = async (
   ctx: Ctx,
   { tenant_id: _, id, ...changes }: Input<typeof CronBlackoutUpdate, 'tenant_id' | 'id'>,
@@ -114,5 +110,5 @@ export const changeBlackout = async (
   return ctx.transact(Blackout, id, Blackout.change(changes));
 };
 
-/** Lifts (removes) a blackout. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const liftBlackout = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(Blackout, id, Blackout.lift);

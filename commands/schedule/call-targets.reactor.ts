@@ -14,7 +14,7 @@ export type TargetRequest = {
   readonly body: Uint8Array | null;
 };
 
-/** The answer of a target: its HTTP status or, if there was no answer, the reason. */
+/** The HTTP status or, if there was no answer, the reason. */
 export type TargetAnswer = { readonly status_code: number } | { readonly error: string };
 
 export type TargetCalls = { readonly agents: AgentChecks; readonly send: (request: TargetRequest) => Promise<TargetAnswer> };
@@ -32,9 +32,8 @@ const requestOf = async (open: Ctx['open'], job: CronJob.CronJob, run_id: string
 };
 
 /**
- * Calls the external target of a run once, and records the attempt. If the tenant, agent or job is inactive or deleted
- * by then, the target is not called. All attempts of a run have the same `Idempotency-Key`: if an attempt has called
- * the target but could not be recorded, the target can recognise the next attempt as a repeat.
+ * One attempt; not if tenant, agent or job is inactive or deleted by then. All attempts of a run have the same `Idempotency-Key`: if one
+ * could not be recorded, the target can recognise the next as a repeat.
  */
 export const callTarget = async (
   ctx: Pick<ReactorCtx, 'load' | 'transact' | 'at'> & Pick<Ctx, 'open'>,

@@ -3,7 +3,7 @@ import { displayText, Instant, integer, PlainInstant } from '../../domain/fields
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 
-/** The maximum length of a request's body, in base64 characters. They stand for 256 KiB of bytes. */
+/** Of a request's body, in base64: 256 KiB of bytes. */
 const MAX_BODY_CHARACTERS = 349_528;
 const MAX_TARGET = 2_048;
 
@@ -84,7 +84,7 @@ export const CronJobCreate = z
     ],
   });
 
-/** A cron job of which not everything is known yet: it has a schedule, and may have a target. */
+/** Has a schedule, and may have a target. */
 export const CronJobDraft = CronJobCreate.extend({
   name: CronJobCreate.shape.name.optional(),
   kind: CronJobCreate.shape.kind.default('recurring'),

@@ -16,7 +16,7 @@ import { headersLocation } from './secret-headers.ts';
 type JobPath = 'tenant_id' | 'agent_id' | 'id';
 type JobRef = { readonly agent_id: string; readonly id: string };
 
-/** Loads a job of an agent. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const loadCronJob = async (ctx: Ctx, { agent_id, id }: JobRef): Promise<Loaded<CronJob.CronJob>> => {
   const loaded = await ctx.load(CronJob, id);
   CronJob.assertExists(loaded.state, agent_id);
@@ -42,8 +42,7 @@ const isTargetUrl = (text: string): boolean => {
 };
 
 /**
- * Checks the target of a job, and returns the agent that it names; null if the target is not an agent. If it is another
- * agent than the job's own, the caller must have the permission to assign work to that agent.
+ * Null if the target is not an agent. For another agent than the job's own, the caller must have the permission to assign work to it.
  * @throws Refusal invalid, forbidden
  */
 const findTarget = async (
@@ -62,10 +61,7 @@ const findTarget = async (
   return found.id;
 };
 
-/**
- * Makes the checks that creating the job would make, for those fields that the draft has. Nothing is created.
- * @throws Refusal not_found, invalid, forbidden
- */
+/** As creating the job would, for the fields of the draft. @throws Refusal not_found, invalid, forbidden */
 export const assertDraft = async (
   ctx: Ctx,
   { agent_id, headers, target_kind, target }: Input<typeof CronJobDraft, 'agent_id'>,
@@ -78,9 +74,8 @@ export const assertDraft = async (
 type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 
 /**
- * Returns headers as a job stores them: secret values are masked, and are stored encrypted in a separate text. A masked
- * value in `headers` stands for the present value. If no secret value changes, the encrypted text stays the same.
- * @throws Refusal invalid
+ * Masked; secret values are encrypted separately. A masked value means the present one. Without a new secret value, the encrypted text
+ * stays the same. @throws Refusal invalid
  */
 const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: string | null): Promise<StoredHeaders> => {
   assertHeaders(headers);
@@ -93,10 +88,7 @@ const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: st
   return { headers: shown, sealed_headers: await ctx.seal(location, secret(JSON.stringify(wanted))) };
 };
 
-/**
- * Creates a cron job of an agent. `checkLimit` checks that the plan allows one more.
- * @throws Refusal not_found, invalid, forbidden, plan_limit
- */
+/** `checkLimit`: whether the plan allows one more. @throws Refusal not_found, invalid, forbidden, plan_limit */
 export const createCronJob = async (
   ctx: Ctx,
   input: Input<typeof CronJobCreate, 'tenant_id' | 'agent_id'>,
@@ -119,7 +111,7 @@ export const createCronJob = async (
   );
 };
 
-/** Changes a cron job. @throws Refusal not_found, invalid, forbidden */
+/** @throws Refusal not_found, invalid, forbidden */
 export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate, JobPath>): Promise<Loaded<CronJob.CronJob>> => {
   const { tenant_id: _, agent_id, id, headers, ...changes } = input;
   const { state } = await loadCronJob(ctx, input);
@@ -131,20 +123,17 @@ export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate,
   return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...found, ...stored }, context));
 };
 
-/** Pauses a cron job. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const pauseCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.pause(agent_id));
 
-/** Resumes a cron job. @throws Refusal not_found, conflict */
+/** @throws Refusal not_found, conflict */
 export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
   ctx.transact(CronJob, id, CronJob.resume({ agent_id, at: ctx.at(), parseCron: ctx.parseCron }));
 
-/** Deletes a cron job. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
 
-/**
- * Checks that the agent of the job, and the agent that the job calls, are active.
- * @throws Refusal conflict if one of them is inactive or deleted
- */
+/** The job's agent and the one that it calls. @throws Refusal conflict if one of them is inactive or deleted */
 const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
   for (const id of new Set([job.agent_id, target])) {
@@ -153,10 +142,7 @@ const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   }
 };
 
-/**
- * Requests a run outside of the schedule. This is possible for a paused job, too.
- * @throws Refusal not_found, conflict if its agent is inactive
- */
+/** Outside of the schedule; also of a paused job. @throws Refusal not_found, conflict if its agent is inactive */
 export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
   const loaded = await loadCronJob(ctx, ref);
   await checkOnce(ctx, () => assertActive(ctx, loaded.state));
@@ -167,13 +153,12 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
   return { ...loaded, position: run.position };
 };
 
-/** The maximum number of occurrences in a row that can be skipped. */
+/** In a row. */
 const MAX_SKIPPED = 1_000;
 
 /**
- * Skips the next occurrence of a job, which is the first one after now that is not skipped yet. `next_fire_at` is when
- * the job is due after it; null if it is not.
- * @throws Refusal not_found, conflict if the job has no due time any more
+ * The first one after now that is not skipped yet. `next_fire_at`: when the job is due after it. @throws Refusal not_found, conflict if
+ * the job has no due time any more
  */
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob> & { next_fire_at: string | null }> => {
   const loaded = await loadCronJob(ctx, ref);

@@ -6,9 +6,7 @@ import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 import type { DueRun } from './call-targets.reactor.ts';
 
-/**
- * How the last message of a run ended, according to the read model: when and how, and when the broker had stored it.
- */
+/** How the last message of a run ended, by the read model, and when the broker had stored it. */
 export type Settlement = {
   readonly message_id: string;
   readonly outcome: 'acknowledged' | 'max_deliveries' | 'terminated';
@@ -18,16 +16,15 @@ export type Settlement = {
 
 type MessageCtx = ReactorCtx & Pick<Ctx, 'uniqueId'>;
 
-/** What is needed to send messages to agents besides the context. */
 export type AgentMessages = {
   readonly agents: AgentChecks;
-  /** Appends the first event of a delivery. Does nothing if the delivery exists. */
+  /** Does nothing if the delivery exists. */
   readonly createDelivery: (
     delivery: { readonly tenant_id: string; readonly id: string },
     facts: CronDeliveryFacts,
     body: Uint8Array,
   ) => Promise<void>;
-  /** How long the broker keeps a message, in milliseconds. */
+  /** How long the broker keeps a message. */
   readonly messageLifetimeMs: number;
 };
 
@@ -37,17 +34,13 @@ const SETTLEMENT_ERRORS = {
   max_deliveries: 'The message was delivered the maximum number of times, but no runner of the agent has acknowledged it',
 } as const satisfies Record<Settlement['outcome'], string | null>;
 
-/** Records the outcome of an attempt of a run. */
 const record = async (ctx: ReactorCtx, { id, job_id }: DueRun, run: CronRun.CronRun, error: string | null, ms: number): Promise<void> => {
   const { state: job } = await ctx.load(CronJob, job_id);
   const outcome = { status_code: null, error, ms };
   await ctx.transact(CronRun, id, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, ctx.at()));
 };
 
-/**
- * Appends the first event of the delivery of a run, unless it exists. Returns the id of the delivery, which is always
- * the same for the same run.
- */
+/** Does nothing if it exists. The same run always has the same delivery id. */
 const createDelivery = async (
   ctx: MessageCtx,
   messages: AgentMessages,
@@ -61,14 +54,13 @@ const createDelivery = async (
   return id;
 };
 
-/** Sends a message again, with the same CloudEvents id. Does nothing if it is not the last one of the delivery. */
+/** With the same CloudEvents id. Does nothing if it is not the last message of the delivery. */
 const repeatMessage = (ctx: ReactorCtx, delivery_id: string, message_id: string) =>
   ctx.withSeed(`after ${message_id}`).transact(Delivery, delivery_id, Delivery.repeatLost(message_id));
 
 /**
- * Makes the due attempt of a run: sends a message to the agent. The first attempt creates a delivery. Later attempts
- * send its message again with the same id, so that a runner recognises a message that it has already processed. If the
- * attempt before has waited for an acknowledgement for as long as the broker keeps messages, that attempt has failed.
+ * The first attempt creates a delivery; later ones repeat its message with the same id, so that a runner recognises it. An attempt that
+ * has waited for an acknowledgement for as long as the broker keeps messages has failed.
  */
 export const sendMessage = async (ctx: MessageCtx, messages: AgentMessages, due: DueRun): Promise<void> => {
   const { state: run } = await ctx.load(CronRun, due.id);
@@ -91,9 +83,8 @@ const durationOf = ({ published_at, at }: Settlement): number =>
   published_at === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(published_at));
 
 /**
- * Records that the runner of an agent has acknowledged a message of a run, or that the broker has given the message up.
- * If the delivery has a newer message, for example because of a redelivery, a message that was given up does not end
- * the attempt.
+ * Acknowledged by a runner, or given up by the broker. A message that was given up does not end the attempt if the delivery has a newer
+ * one, for example after a redelivery.
  */
 export const recordSettlement = async (ctx: ReactorCtx, due: DueRun, settlement: Settlement): Promise<void> => {
   const { state: run } = await ctx.load(CronRun, due.id);

@@ -6,9 +6,7 @@ import type { ParseCron } from '../../domain/schedule/recurrence.ts';
 import type { ReactorCtx } from '../context.ts';
 import type { AgentChecks } from './agent-checks.ts';
 
-/**
- * A job that is due according to the read model. `schedule_revision` is the revision at which this schedule was set.
- */
+/** According to the read model. `schedule_revision`: when this schedule was set. */
 export type DueJob = {
   readonly tenant_id: string;
   readonly id: string;
@@ -16,12 +14,12 @@ export type DueJob = {
   readonly schedule_revision: number;
 };
 
-/** What the scheduler needs besides its context: the read models, and the state of agents. */
+/** The read models, and the state of agents. */
 export type Scheduling = {
   readonly parseCron: ParseCron;
   readonly agents: AgentChecks;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
-  /** Returns whether an earlier run of the job has not ended yet. */
+  /** An earlier run has not ended yet. */
   readonly hasOpenRun: (job_id: string) => boolean;
 };
 
@@ -45,11 +43,9 @@ const suppressionOf = async (
 };
 
 /**
- * Decides about all occurrences of a job up to the time of the context for which no decision is recorded. The read model
- * that names the jobs may be outdated; only the stream of an occurrence shows whether a decision is recorded. So there
- * is one decision for each occurrence, even if there is a second scheduler or a crash.
- * @returns the next due time of the job by its schedule (null if there is none); undefined if nothing was decided,
- * because the schedule has changed
+ * Decides about all undecided occurrences up to the time of the context. The read model may be outdated; only the stream of an occurrence
+ * counts, so there is one decision each, even with a second scheduler or after a crash.
+ * @returns the next due time by the schedule (null if none); undefined if nothing was decided, because the schedule has changed
  */
 export const decideDue = async (ctx: ReactorCtx, scheduling: Scheduling, due: DueJob): Promise<string | null | undefined> => {
   const ofTenant = ctx.inTenant(due.tenant_id);
