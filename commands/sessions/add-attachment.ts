@@ -8,7 +8,7 @@ import { loadSession } from './session-access.ts';
 
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
 
-/** Returns an attachment in the form of the response schema AttachmentRead. `digest` is written as in URL paths. */
+/** As in the response schema AttachmentRead. `digest` is written as in URL paths. */
 export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 'tenant'>, attachment: Session.Attachment) => ({
   ...attachment,
   id: attachment.attachment_id,
@@ -16,14 +16,11 @@ export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 't
   url: `${publicUrl}/tenant/${tenant}/files/${attachment.sha256}`,
 });
 
-/**
- * Checks that a session accepts files. This is called before the file is read.
- * @throws Refusal not_found, conflict if the session has ended
- */
+/** Called before the file is read. @throws Refusal not_found, conflict if the session has ended */
 export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<void> =>
   Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());
 
-/** A file as it arrives. `contentType` is the type that the client has sent, and `field` the name of its form field. */
+/** `contentType`: as the client has sent it; `field`: the form field. */
 type NewFile = {
   readonly content: AsyncIterable<Uint8Array>;
   readonly filename: string;
@@ -33,8 +30,7 @@ type NewFile = {
 export type StoredFile = { readonly sha256: string; readonly size: number; readonly content_type: string; readonly filename: string };
 
 /**
- * Stores the content of a file while it arrives, and detects its type. Stores nothing if `content` throws, or if the
- * file is not of the type that the client has sent.
+ * While the file arrives, detects its type. Stores nothing if `content` throws, or if the type is not the client's.
  * @throws Refusal unavailable if it cannot be stored, invalid if the type is wrong, and the errors of `content`
  */
 export const storeAttachment = async (
@@ -54,14 +50,11 @@ export const storeAttachment = async (
   return { ...stored, content_type: await detector.type(), filename };
 };
 
-/**
- * Returns the bytes that identify a repeat of an upload with the same Idempotency-Key. The bytes of the form differ each
- * time, because its boundary is random.
- */
+/** Identifies a repeat with the same Idempotency-Key: the bytes of the form differ each time, because its boundary is random. */
 export const uploadIdentity = ({ sha256, filename }: StoredFile): Uint8Array =>
   new TextEncoder().encode(JSON.stringify([sha256, filename]));
 
-/** Adds a stored file to a session that has not ended. @throws Refusal not_found, conflict if the session has ended */
+/** @throws Refusal not_found, conflict if the session has ended */
 export const addAttachment = async (
   ctx: Ctx,
   session_id: string,

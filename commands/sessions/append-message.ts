@@ -46,9 +46,7 @@ export const MessageAppend = z
 
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
 
-/**
- * Returns a message in the form of the response schema TaskMessageRead, without the runner's status.
- */
+/** As in the response schema TaskMessageRead, without the runner's status. */
 export const messageView = (
   session_id: string,
   message: Session.Message,
@@ -66,10 +64,7 @@ export const messageView = (
 
 const runnerOnly = (name: string) => invalid(`/${name}`, 'may only be set by the runner of the agent', 'runner_only');
 
-/**
- * Checks a message of a user: it must not have fields that only the runner of the agent may set.
- * @throws Refusal forbidden, invalid
- */
+/** Some fields may only be set by the agent's runner. @throws Refusal forbidden, invalid */
 const assertFromUser = (input: Append): void => {
   if (input.role !== 'user') throw new Refusal('forbidden', `Only the agent's runner may append messages of the role ${input.role}`);
   if (input.kind !== null) throw runnerOnly('kind');
@@ -79,7 +74,7 @@ const assertFromUser = (input: Append): void => {
   if (input.cost_usd !== null) throw runnerOnly('cost_usd');
 };
 
-/** Checks that a message has an approval if, and only if, it is of that kind. @throws Refusal invalid */
+/** @throws Refusal invalid unless a message has an approval if, and only if, it is of that kind */
 const assertApprovalOfKind = ({ role, kind, approval }: Append): void => {
   if (kind === 'approval' && approval === null) throw invalid('/approval', 'is required for the kind approval', 'required');
   if (kind !== 'approval' && approval !== null) throw invalid('/approval', 'is only allowed for the kind approval', 'unexpected');
@@ -88,14 +83,13 @@ const assertApprovalOfKind = ({ role, kind, approval }: Append): void => {
 
 type Decision = (session: Session.Session) => Session.SessionEvent[];
 
-/** Returns the decision to append a message and, if it asks for an approval, this request. */
+/** With `request`, it asks for an approval. */
 const decisionOf = (ctx: Ctx, message: Session.NewMessage, usage: Session.Usage | null, request: RequestFields | null): Decision =>
   request === null ? Session.appendMessage(message, usage, ctx.at()) : requestApproval(message, usage, { request, at: ctx.at() });
 
 /**
- * Returns how much a message used a language model; null if it reports nothing. If it names no model, the usage is
- * counted for the primary model of the session. If it names no cost, the cost is computed from the prices of the model.
- * @throws Refusal invalid if the model is unknown or not open to the tenant
+ * Null if the message reports nothing. By default, for the session's primary model, with the cost by the model's prices. @throws Refusal
+ * invalid if the model is unknown or not open to the tenant
  */
 const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {
   const { prompt_tokens, completion_tokens, cost_usd } = input;
@@ -108,10 +102,7 @@ const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.S
   return { model_id, prompt_tokens, completion_tokens, cost_micros };
 };
 
-/**
- * Sends a message of a person to the runner of the agent.
- * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
- */
+/** To the runner of the agent. @throws Refusal not_found, forbidden, invalid, conflict if the session has ended */
 const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
   assertFromUser(input);
   const { session_id } = input;
@@ -123,9 +114,8 @@ const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<t
 };
 
 /**
- * Redacts and encrypts the content of a runner's message. Null in a repeat with the same Idempotency-Key: its content is
- * in the log, whatever the patterns of the tenant are by then.
- * @throws Refusal invalid
+ * Redacted and encrypted, from a runner. Null in a repeat with the same Idempotency-Key: the log has the content, whatever the tenant's
+ * patterns are by then. @throws Refusal invalid
  */
 const sealContent = async (ctx: Ctx, location: SecretLocation, content: string): Promise<string | null> => {
   const sealed: string[] = [];
@@ -139,7 +129,7 @@ const sealContent = async (ctx: Ctx, location: SecretLocation, content: string):
 /** The message is one of the last events of one append. */
 const MAX_EVENTS_OF_MESSAGE = 3;
 
-/** Returns the encrypted content of a message that was appended just before a revision of its session. */
+/** Of a message that was appended just before a revision of its session. */
 const storedContent = async (ctx: Ctx, { id, revision }: Loaded<Session.Session>, message_id: string): Promise<string> => {
   const from = Math.max(0, revision + 1 - MAX_EVENTS_OF_MESSAGE);
   for await (const event of ctx.history(Session, id, { from, limit: MAX_EVENTS_OF_MESSAGE })) {
@@ -150,8 +140,7 @@ const storedContent = async (ctx: Ctx, { id, revision }: Loaded<Session.Session>
 };
 
 /**
- * Appends a message to a session that has not ended. The content is redacted with the tenant's patterns, and then
- * stored encrypted. A message of a person also reaches the runner.
+ * Redacts the content by the tenant's patterns, and encrypts it. A message of a person also reaches the runner.
  * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
  */
 export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {

@@ -27,7 +27,7 @@ export type NewApproval = z.output<typeof ApprovalRequest>;
 
 type Shown = { readonly action: string; readonly detail: string };
 
-/** Names an approval. `message_id` is the message that asks for it. */
+/** `message_id`: the message that asks for the approval. */
 type ApprovalRef = { readonly tenant: string; readonly session_id: string; readonly message_id: string };
 
 export const approvalLocation = ({ tenant, session_id, message_id }: ApprovalRef, part: 'request' | 'comment'): SecretLocation => ({
@@ -37,17 +37,13 @@ export const approvalLocation = ({ tenant, session_id, message_id }: ApprovalRef
   field: `approval/${message_id}/${part}`,
 });
 
-/**
- * Returns the SHA-256 of what people see when they decide. The input is the JSON of these fields, in this order and
- * without spaces.
- */
+/** SHA-256 of what people see when they decide: the JSON of these fields, in this order, without spaces. */
 const shownDigest = ({ action, detail }: Shown, expires_at: string | null): string =>
   sha256Of(new TextEncoder().encode(JSON.stringify({ action, detail, expires_at })));
 
 /**
- * Redacts the texts of an approval with the tenant's patterns, and encrypts them. A repeated request with the same
- * Idempotency-Key gets the stored texts, even if the approval has expired in the meantime.
- * @throws Refusal invalid if the approval expires in the past
+ * Redacts by the tenant's patterns, and encrypts. A repeat with the same Idempotency-Key gets the stored texts, even if the approval has
+ * expired. @throws Refusal invalid if it expires in the past
  */
 export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, approval: NewApproval): Promise<RequestFields> =>
   ctx.sideEffect(async () => {
@@ -60,7 +56,7 @@ export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, ap
     return { message_id, expires_at, sha256: shownDigest({ action, detail }, expires_at), sealed_request };
   });
 
-/** Screens and encrypts the comment of a decision, which the runner gets. @throws Refusal invalid */
+/** Screens and encrypts; the runner gets the comment. @throws Refusal invalid */
 export const sealComment = (ctx: Ctx, session_id: string, message_id: string, comment: string | null): Promise<string | null> =>
   ctx.sideEffect(async () => {
     if (comment === null) return null;
@@ -68,7 +64,7 @@ export const sealComment = (ctx: Ctx, session_id: string, message_id: string, co
     return ctx.seal(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), secret(screened));
   });
 
-/** Decrypts the action and the detail of an approval. @throws Refusal not_found if the tenant was erased, unavailable */
+/** @throws Refusal not_found if the tenant was erased, unavailable */
 export const openRequest = async (
   ctx: Ctx,
   { session_id, message_id, sealed_request }: Pick<Approval, 'session_id' | 'message_id' | 'sealed_request'>,
@@ -77,7 +73,7 @@ export const openRequest = async (
     (await ctx.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request'), sealed_request)).reveal(),
   ) as Shown;
 
-/** Decrypts the comment of a decision. @throws Refusal not_found if the tenant was erased, unavailable */
+/** @throws Refusal not_found if the tenant was erased, unavailable */
 export const openComment = async (ctx: Ctx, { session_id, message_id, sealed_comment }: Approval): Promise<string | null> =>
   sealed_comment === null
     ? null

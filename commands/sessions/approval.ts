@@ -6,7 +6,7 @@ import type { Ctx, Loaded } from '../context.ts';
 import { loadOnce } from '../load-once.ts';
 import { openComment, openRequest } from './approval-text.ts';
 
-/** Updates `approvals` with an event that requests or closes an approval. Approvals that are not in `ids` are skipped. */
+/** Skips approvals that are not in `ids`. */
 const record = (approvals: Map<string, Approval>, ids: ReadonlySet<string>, event: Parameters<typeof Session.evolve>[1]): void => {
   switch (event.type) {
     case 'ApprovalRequested':
@@ -22,8 +22,8 @@ const record = (approvals: Map<string, Approval>, ids: ReadonlySet<string>, even
 };
 
 /**
- * Returns the approvals that the messages with these ids request. Reads the events of the session from the revision
- * `from` on, until each approval is found, and the end of each closed one, too.
+ * Those that the messages with these ids request. Reads events from the revision `from` on, until each approval, and the end of each
+ * closed one, is found.
  */
 const approvalsFrom = async (
   ctx: Ctx,
@@ -42,36 +42,32 @@ const approvalsFrom = async (
   return approvals;
 };
 
-/**
- * Finds an approval in the events of a session; null if it does not exist. Reads one event if the approval is open,
- * otherwise all of them.
- */
+/** Null if it does not exist. Reads one event if the approval is open, otherwise all of the session. */
 export const findApproval = async (ctx: Ctx, session: Loaded<Session.Session>, message_id: string): Promise<Approval | null> => {
   const open = session.state.open_approvals.find((one) => one.message_id === message_id);
   return (await approvalsFrom(ctx, session, new Set([message_id]), open?.revision ?? 0)).get(message_id) ?? null;
 };
 
-/** Resolves with null if a text cannot be decrypted because the data key of the tenant was destroyed. */
+/** When the data key of the tenant was destroyed. */
 export const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
   opening.catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') return null;
     throw error;
   });
 
-/** Returns the present name and e-mail address of a user; both null if there is none. */
+/** At present; both null if there is no user. */
 export const nameOf = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
   const user = user_id === null ? null : await ctx.load(User, user_id);
   const known = user !== null && user.revision >= 0 ? user.state : null;
   return { name: known?.name ?? null, email: known?.email ?? null };
 };
 
-/** Returns the name and the e-mail address of the user who decided. */
 export const decidedBy = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
   const { name, email } = await nameOf(ctx, user_id);
   return { decided_by_name: name, decided_by_email: email };
 };
 
-/** The result has the form of the response schema ApprovalRead. */
+/** As in the response schema ApprovalRead. */
 export const approvalView = async (ctx: Ctx, approval: Approval) => {
   const [shown, comment, names] = await Promise.all([
     nullIfErased(openRequest(ctx, approval)),
@@ -84,10 +80,7 @@ export type ApprovalView = Awaited<ReturnType<typeof approvalView>>;
 
 type Page<T> = { readonly messages: readonly T[]; readonly from: number };
 
-/**
- * Adds the approvals and their decisions to messages of a session. `from` is the revision with which these messages
- * start. A decision can be much later in the session, so the events are read again.
- */
+/** With their decisions. `from`: where these messages start. A decision can be much later, so the events are read again. */
 export const withApprovals = async <T extends Session.Message>(ctx: Ctx, session: Loaded<Session.Session>, { messages, from }: Page<T>) => {
   const ids = new Set(messages.filter(({ kind }) => kind === 'approval').map(({ message_id }) => message_id));
   if (ids.size === 0) return messages;

@@ -18,9 +18,8 @@ export const SessionContinue = z
 const NOT_ENDED = 'The session has not ended: write to it with POST …/messages';
 
 /**
- * Starts a session that continues one that has ended. The new session names the old one, so that the runner can read its
- * messages.
- * @throws Refusal not_found, conflict if the session has not ended, and the refusals of `startSession`
+ * The new session names the ended one, so that the runner can read its messages. @throws Refusal not_found, conflict if it has not ended,
+ * and those of `startSession`
  */
 export const continueSession = async (ctx: Ctx, input: Input<typeof SessionContinue, 'tenant_id' | 'session_id'>) => {
   const { tenant_id, session_id, title, message, expires_in_seconds } = input;

@@ -35,7 +35,7 @@ const viewOf = async (ctx: Ctx, session: Loaded<Session.Session>, message_id: st
   state: await approvalView(ctx, await existingApproval(ctx, session, message_id)),
 });
 
-/** Returns the refusal of a decision on a closed approval, with the first decision. */
+/** Of an approval that is closed; contains the first decision. */
 const refusalOf = async (ctx: Ctx, { status, decided_by_id, decided_at, expires_at }: Approval, refusal: Refusal): Promise<Refusal> => {
   if (status === 'expired') return approvalExpired(expires_at);
   if (status === 'open' || status === 'cancelled') return refusal;
@@ -45,10 +45,7 @@ const refusalOf = async (ctx: Ctx, { status, decided_by_id, decided_at, expires_
   return conflict('/path/message_id', 'already_decided', detail, first);
 };
 
-/**
- * Records whether the agent may do what it asked for. Only the first decision counts.
- * @throws Refusal not_found, conflict if there already is a decision, the approval has expired or the session has ended
- */
+/** Only the first decision counts. @throws Refusal not_found, conflict if there is a decision, or the approval or session has ended */
 export const decideApproval = async (ctx: Ctx, { session_id, message_id, ...input }: Input<typeof ApprovalDecision, OfApproval>) => {
   const sealed_comment = await sealComment(ctx, session_id, message_id, input.comment);
   const decided = { decision: input.decision, sealed_comment };
@@ -59,6 +56,6 @@ export const decideApproval = async (ctx: Ctx, { session_id, message_id, ...inpu
   return viewOf(ctx, session, message_id);
 };
 
-/** Returns an approval with its texts. @throws Refusal not_found, unavailable */
+/** With its texts. @throws Refusal not_found, unavailable */
 export const readApproval = async (ctx: Ctx, { session_id, message_id }: { readonly [Name in OfApproval]: string }) =>
   viewOf(ctx, await loadSession(ctx, session_id), message_id);

@@ -7,7 +7,7 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 import { assertSendable } from './person-message.ts';
 import { loadSession } from './session-access.ts';
 
-/** For this time, a draft that is not set again can be read, in seconds. */
+/** How long a draft that is not set again can be read. */
 export const DRAFT_SECONDS = 60;
 
 export const SessionDraft = z
@@ -20,8 +20,8 @@ export const SessionDraft = z
   .meta({ id: 'SessionDraft', examples: [{ content: 'The refund failed bec' }] });
 
 /**
- * `after` is the last message of the agent when the draft was set, and `stopped_position` where a person had stopped the
- * agent last: a later message replaces the draft, and a later stop removes it.
+ * `after`: the agent's last message when the draft was set; a later one replaces the draft. `stopped_position`: where a person had stopped
+ * the agent last; a later stop removes it.
  */
 export type Draft = {
   readonly content: string;
@@ -32,20 +32,20 @@ export type Draft = {
 
 export type DraftRef = { readonly tenant: string; readonly session_id: string };
 
-/** The drafts of sessions, which all API processes share. They are only in memory, and can get lost. */
+/** Shared by all API processes. Only in memory, and can get lost. */
 export type Drafts = {
-  /** Counts a draft, before any work is done for it. @throws Refusal rate_limited if the tenant sets drafts too often */
+  /** Before any work is done for it. @throws Refusal rate_limited if the tenant sets drafts too often */
   readonly admit: (tenant: string) => void;
-  /** Sets the draft of a session, or removes it (null). @throws Refusal unavailable if the broker cannot be reached */
+  /** Null removes the draft. @throws Refusal unavailable if the broker cannot be reached */
   readonly put: (ref: DraftRef, draft: Draft | null) => Promise<void>;
   readonly get: (ref: DraftRef) => Draft | null;
-  /** Calls `onChange` when the draft of a session is set, removed or expired, until the returned function is called. */
+  /** When it is set, removed or expired, until the returned function is called. */
   readonly watch: (ref: DraftRef, onChange: () => void) => () => void;
 };
 
 /**
- * Redacts a draft. What a pattern matches can still be incomplete at the end of the text. So, if the tenant has patterns,
- * the last line is left out until another one follows it; in a text of one line, only the last word.
+ * What a pattern matches can still be incomplete at the end: with patterns, leaves out the last line until another follows it; of one
+ * line, only the last word.
  */
 const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
   const redacted = await redactText(ctx, '/content', content);
@@ -55,9 +55,8 @@ const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
 };
 
 /**
- * Sets what the runner is writing in a session that has not ended. It is redacted with the tenant's patterns, and never
- * recorded.
- * @throws Refusal not_found, invalid, conflict if the session has ended, and those of `Drafts`
+ * What the runner is writing; redacted by the tenant's patterns, never recorded. @throws Refusal not_found, invalid, conflict if the
+ * session has ended, and those of `Drafts`
  */
 export const writeDraft = async (
   ctx: Ctx,
@@ -78,7 +77,7 @@ export const writeDraft = async (
 
 const expiryOf = (updated_at: string): string => new Date(Date.parse(updated_at) + DRAFT_SECONDS * 1_000).toISOString();
 
-/** Reads what the runner is writing; an empty text if it is writing nothing. `position` is that of the session. @throws Refusal not_found */
+/** Empty if the runner is writing nothing. `position`: of the session. @throws Refusal not_found */
 export const readDraft = async (ctx: Ctx, session_id: string, drafts: Pick<Drafts, 'get'>) => {
   const { state, position } = await loadSession(ctx, session_id);
   const draft = drafts.get({ tenant: ctx.tenant, session_id });

@@ -32,40 +32,33 @@ const locationOf = ({ id, tenant_id }: Session.Session, field: keyof EndTexts): 
 const openText = async (ctx: Ctx, location: SecretLocation, sealed: string | null): Promise<string | null> =>
   sealed === null ? null : (await ctx.open(location, sealed)).reveal();
 
-/** Decrypts the texts with which a session ended. @throws Refusal not_found if the tenant was erased, unavailable */
+/** @throws Refusal not_found if the tenant was erased, unavailable */
 export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<EndTexts> => ({
   summary: await openText(ctx, locationOf(session, 'summary'), session.sealed_summary),
   error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
 });
 
-/** Screens a text of a person, or redacts that of the runner, whose session ends in any case. @throws Refusal invalid */
+/** Screens a person's text; redacts the runner's, whose session ends in any case. @throws Refusal invalid */
 const endText = async (ctx: Ctx, field: keyof EndTexts, text: string): Promise<string> =>
   ctx.principal.kind === 'runner'
     ? ((await redactReported(ctx, `/${field}`, text)) ?? unredacted(field))
     : screenText(ctx, `/${field}`, text);
 
-/**
- * Redacts or screens the texts of a request, and encrypts them. A repeat with the same Idempotency-Key gets what was
- * stored.
- * @throws Refusal invalid
- */
+/** Encrypted. A repeat with the same Idempotency-Key gets what was stored. @throws Refusal invalid */
 const sealTexts = (ctx: Ctx, session: Session.Session, { summary, error }: EndTexts): Promise<Session.EndFields> => {
   const seal = async (field: keyof EndTexts, text: string | null) =>
     text === null ? null : ctx.seal(locationOf(session, field), secret(await endText(ctx, field, text)));
   return ctx.sideEffect(async () => ({ sealed_summary: await seal('summary', summary), sealed_error: await seal('error', error) }));
 };
 
-/** Returns whether the session has already ended with this event and these texts, so that nothing must be recorded. */
+/** The session has already ended with this event and these texts. */
 const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEvent, { summary, error }: EndTexts): Promise<boolean> => {
   if (session.status !== Session.STATUS_OF_END[type]) return false;
   const ended = await openEndTexts(ctx, session);
   return ended.summary === summary && ended.error === error;
 };
 
-/**
- * Ends the session. If the same request has already ended it, returns the session unchanged.
- * @throws Refusal not_found, conflict
- */
+/** Unchanged if the same request has already ended it. @throws Refusal not_found, conflict */
 const endOnce = async (ctx: Ctx, type: Session.EndEvent, { state }: Loaded<Session.Session>, fields: Session.EndFields) => {
   const isOfPerson = type === 'SessionCancelled' && ctx.principal.kind !== 'runner';
   try {
@@ -79,9 +72,7 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, { state }: Loaded<Sessi
 };
 
 /**
- * Creates the command that ends a session with this event. If the session has already ended with the same event and
- * texts, nothing is recorded.
- * @throws Refusal not_found, invalid, conflict if the session has ended in another way
+ * Records nothing if it has already ended with the same event and texts. @throws Refusal not_found, invalid, conflict if ended otherwise
  */
 export const endSession =
   (type: Session.EndEvent) =>

@@ -3,9 +3,6 @@ import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx } from '../context.ts';
 import { sessionView } from './session-names.ts';
 
-/**
- * Asks the runner to stop what it does in a session, and to keep the session.
- * @throws Refusal not_found, conflict if the session has ended
- */
+/** Stops what the runner does, and keeps the session. @throws Refusal not_found, conflict if the session has ended */
 export const interruptSession = async (ctx: Ctx, { session_id }: { readonly session_id: string }) =>
   sessionView(ctx, await ctx.transact(Session, session_id, SentEvent.interrupt(ctx.at())));

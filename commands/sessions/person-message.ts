@@ -18,7 +18,7 @@ export const FirstMessage = z
   .default(null)
   .meta({ description: 'What the agent is to do. Only a person can send it; null: the runner learns only of the session' });
 
-/** Checks that a text is not too long to be sent. @throws Refusal invalid */
+/** @throws Refusal invalid */
 export const assertSendable = (pointer: string, text: string): void => {
   if (Buffer.byteLength(JSON.stringify(text)) > MAX_SENT_BYTES)
     throw invalid(pointer, `is longer than ${MAX_SENT_BYTES} bytes as JSON: add the text as a file`, 'too_long');
@@ -32,8 +32,8 @@ type Written = {
 };
 
 /**
- * Screens and encrypts a message of a person to the runner. `pointer` is the JSON pointer of the text in the request. A
- * repeated request with the same Idempotency-Key gets the stored text, even if the rules of the tenant have changed.
+ * Screens and encrypts, for the runner. `pointer`: the text in the request. A repeat with the same Idempotency-Key gets the stored text,
+ * even if the tenant's rules have changed.
  * @throws Refusal invalid
  */
 export const personMessage = async (

@@ -7,7 +7,7 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 
 type FoundText = { readonly isFound: boolean; readonly redacted: string };
 
-/** Applies a rule of the kind `pattern` to a text, as to the body of a delivery. */
+/** A rule of the kind `pattern`, as for the body of a delivery. */
 const findIn = ({ patterns }: Ctx, { name, options }: GuardrailRule, text: string): FoundText => {
   if (options.detectors)
     return { isFound: detectIn([text], options.detectors).length > 0, redacted: redactDetected(text, options.detectors).text };
@@ -19,9 +19,8 @@ const blocked = (pointer: string, name: string) =>
   invalid(pointer, `is blocked by the guardrail rule "${name}" of the tenant: remove what the rule forbids`, 'blocked');
 
 /**
- * Applies the tenant's rules of the kind `pattern`, and its redaction patterns, to a text of a person. `pointer` is the
- * JSON pointer of the text in the request.
- * @throws Refusal invalid if a rule blocks the text, or if the evaluation takes too long
+ * By the tenant's rules of the kind `pattern` and its redaction patterns; for a person's text at `pointer` in the request. @throws Refusal
+ * invalid if a rule blocks it, or if this takes too long
  */
 export const screenText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
   const { rules } = (await ctx.load(TenantGuardrails, ctx.tenant)).state;
@@ -35,9 +34,6 @@ export const screenText = async (ctx: Ctx, pointer: string, text: string): Promi
   return redactText(ctx, pointer, screened);
 };
 
-/**
- * Returns a text of the caller as it may be stored: that of a person is screened, and that of the runner redacted.
- * @throws Refusal invalid
- */
+/** A person's text is screened, the runner's redacted. @throws Refusal invalid */
 export const storableText = (ctx: Ctx, pointer: string, text: string): Promise<string> =>
   ctx.principal.kind === 'runner' ? redactText(ctx, pointer, text) : screenText(ctx, pointer, text);

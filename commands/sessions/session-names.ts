@@ -10,10 +10,7 @@ type Named = Pick<Session, 'agent_id' | 'user_id' | 'created_by_id'>;
 
 export type SessionNames = { readonly agent_name: string | null; readonly user_email: string | null; readonly user_name: string | null };
 
-/**
- * Returns the present names of a session's agent and user. The user is the one for whom the session runs or, if there
- * is none, the one who started it. A deleted agent keeps its name.
- */
+/** At present, of the agent (also a deleted one) and of the user for whom the session runs or, without one, who started it. */
 export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames> => {
   const user_id = userOf(session);
   const [agent, user] = await Promise.all([ctx.load(Agent, session.agent_id), nameOf(ctx, user_id)]);
@@ -25,7 +22,7 @@ export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly 
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
 };
 
-/** Adds to each message the name and the e-mail address of the user who wrote it. */
+/** With name and e-mail address. */
 export const withAuthors = <T extends { readonly created_by_id: string | null }>(ctx: Loads, messages: readonly T[]) => {
   const load = loadOnce(ctx);
   return Promise.all(
@@ -36,15 +33,12 @@ export const withAuthors = <T extends { readonly created_by_id: string | null }>
   );
 };
 
-/** Adds to each approval the name of the person who decided. */
 export const withDeciders = <T extends { readonly decided_by_id: string | null }>(ctx: Loads, approvals: readonly T[]) => {
   const load = loadOnce(ctx);
   return Promise.all(approvals.map(async (approval) => ({ ...approval, ...(await decidedBy({ load }, approval.decided_by_id)) })));
 };
 
-/**
- * Returns a session in the form of the response schema TaskSessionRead: with names, and without the encrypted texts.
- */
+/** As in the response schema TaskSessionRead: with names, without the encrypted texts. */
 export const sessionView = async (ctx: Loads, loaded: Loaded<Session>) => ({
   ...loaded,
   state: { ...loaded.state, started_at: loaded.state.created_at, ...(await namesOf(ctx, loaded.state)) },

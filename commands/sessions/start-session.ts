@@ -37,12 +37,12 @@ export const SessionStart = z
   })
   .meta({ id: 'SessionStart', examples: [{ title: 'Review of pull request 42' }] });
 
-/** The session that a new one continues. The new session gets its title unless the request has one. */
+/** The new session gets its title unless the request has one. */
 type Continues = { readonly id: string; readonly title: string | null };
 
 type Start = Input<typeof SessionStart, 'tenant_id' | 'agent_id'>;
 
-/** Loads an agent that can work. @throws Refusal not_found, conflict if it is inactive or deleted */
+/** @throws Refusal not_found, conflict if it is inactive or deleted */
 const loadActiveAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
   const agent = await ctx.load(Agent, agent_id);
   const { status, is_active } = agent.state;
@@ -52,16 +52,10 @@ const loadActiveAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent
   return agent;
 };
 
-/**
- * Why a session was started: the delivery and the occurrence that are processed in it, and the cause for which its
- * costs are counted.
- */
+/** What is processed in the session, and the cause for which its costs are counted. */
 type Origin = Session.Cause & { readonly delivery_id: string | null; readonly cron_occurrence_id: string | null };
 
-/**
- * Returns the origin of a session that processes a delivery.
- * @throws Refusal invalid if no such delivery was sent to the agent, or it belongs to another occurrence
- */
+/** @throws Refusal invalid if no such delivery was sent to the agent, or it belongs to another occurrence */
 const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Start, delivery_id: string): Promise<Origin> => {
   const { agent_id: latest, facts } = (await ctx.load(Delivery, delivery_id)).state;
   if (!facts || (latest !== agent_id && facts.agent_id !== agent_id))
@@ -78,11 +72,7 @@ const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Star
     : { ...ids, cause_kind: 'skill', cause_id: skill_id };
 };
 
-/**
- * Returns the origin of a session that processes an occurrence of a cron job. If the job called the agent by a
- * delivery, the origin includes this delivery.
- * @throws Refusal invalid if no such occurrence has fired for the agent
- */
+/** With the delivery by which the job called the agent, if any. @throws Refusal invalid if no such occurrence has fired for the agent */
 const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id: string): Promise<Origin> => {
   const run = CronRun.isOccurrenceId(cron_occurrence_id) ? (await ctx.load(CronRun, cron_occurrence_id)).state : CronRun.initial;
   if (run.decision !== 'fired' || (run.agent_id !== agent_id && run.target_agent_id !== agent_id))
@@ -91,7 +81,7 @@ const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id
   return { delivery_id, cron_occurrence_id, cause_kind: 'cron_job', cause_id: run.job_id };
 };
 
-/** Returns the origin of a session from the request that starts it. @throws Refusal invalid */
+/** From the request that starts the session. @throws Refusal invalid */
 const originOf = async (ctx: Ctx, input: Start): Promise<Origin> => {
   const { agent_id, delivery_id, cron_occurrence_id, user_id } = input;
   if (delivery_id !== null) return originOfDelivery(ctx, input, delivery_id);
@@ -101,17 +91,13 @@ const originOf = async (ctx: Ctx, input: Start): Promise<Origin> => {
   return user === null ? { ...none, cause_kind: 'runner', cause_id: null } : { ...none, cause_kind: 'user', cause_id: user };
 };
 
-/** Checks that the user is a member of the tenant. @throws Refusal invalid */
+/** @throws Refusal invalid if the user is not a member of the tenant */
 const checkMember = async (ctx: Ctx, user_id: string): Promise<void> => {
   if (!(await ctx.load(Tenant, ctx.tenant)).state.members[user_id])
     throw invalid('/user_id', 'is not a member of this tenant', 'unknown_member');
 };
 
-/**
- * Checks a request to start a session, and returns the fields that are recorded about the agent and the origin of the
- * session.
- * @throws Refusal not_found, conflict, budget_exceeded, invalid
- */
+/** About the agent and the origin of the session. @throws Refusal not_found, conflict, budget_exceeded, invalid */
 const recordedFields = async (ctx: Ctx, input: Start) => {
   const { agent_id, user_id } = input;
   const agent = await loadActiveAgent(ctx, agent_id);
@@ -125,13 +111,13 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
 
 const RUNNER_MESSAGE = 'may only be set by a person: a runner appends its messages after the start';
 
-/** Returns the title of a session, as it may be stored. That of a person is also screened. @throws Refusal invalid */
+/** As it may be stored; a person's is also screened. @throws Refusal invalid */
 const titleOf = async (ctx: Ctx, { title }: Start, continues: Continues | null): Promise<string | null> => {
   if (title === null) return continues?.title ?? null;
   return ctx.sideEffect(() => storableText(ctx, '/title', title));
 };
 
-/** A session that a runner starts is not sent to the runner; one that a person starts is. */
+/** Only a session that a person starts is sent to the runner. */
 const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEvent.assign>[0], { message }: Start) => {
   if (ctx.principal.kind === 'runner') return Session.start(data);
   const first = message && (await personMessage(ctx, id, { pointer: '/message/content', content: message.content }));
@@ -139,15 +125,13 @@ const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEven
 };
 
 /**
- * Starts a session of an agent. Its event records the agent's revision and model chain. `continues` is the session that
- * the new one continues; null if there is none.
+ * Records the agent's revision and model chain. `continues`: the session that the new one continues.
  * @throws Refusal not_found, conflict if the agent is inactive or deleted, budget_exceeded, invalid
  */
 export const startSession = async (ctx: Ctx, input: Start, continues: Continues | null = null) => {
   const { agent_id, user_id, expires_in_seconds, message } = input;
   if (message && ctx.principal.kind === 'runner') throw invalid('/message', RUNNER_MESSAGE, 'person_only');
-  // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the agent has become
-  // inactive.
+  // A repeat with the same Idempotency-Key succeeds even if the agent has become inactive.
   const recorded = await ctx
     .sideEffect(() => recordedFields(ctx, input))
     .catch(async (error: unknown) => {

@@ -1,15 +1,15 @@
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx } from '../context.ts';
 
-/** A page of messages has at most this many bytes of text, but at least one message. */
+/** Text in a page of messages, which has at least one message. */
 export const PAGE_BYTES = 8 << 20;
-/** The approximate number of bytes that a message needs in addition to its text. */
+/** About the bytes of a message in addition to its text. */
 export const MESSAGE_OVERHEAD_BYTES = 400;
 
-/** How many events of a session are read at once to find its last messages. */
+/** Events that are read at once to find the last messages. */
 const EVENTS = 200;
 
-/** Reads the events of a session before a revision, the last one first. */
+/** Before a revision, the last one first. */
 const eventsBefore = async function* (ctx: Ctx, session_id: string, before: number) {
   for (let end = before; end > 0; end = Math.max(0, end - EVENTS)) {
     const from = Math.max(0, end - EVENTS);
@@ -18,12 +18,12 @@ const eventsBefore = async function* (ctx: Ctx, session_id: string, before: numb
   }
 };
 
-/** Returns the size of what base64url encodes, in bytes. The encrypted text in it is not larger. */
+/** Of what base64url encodes; the encrypted text in it is not larger. */
 const bytesIn = (sealed: string): number => Math.ceil((sealed.length * 3) / 4);
 
 /**
- * Finds the last messages of a session before a revision: at most `limit`, and not more than fit into one page. `from`
- * is the revision of the first of them, and `earlier` whether there are messages before it.
+ * Before a revision: at most `limit`, and not more than fit into one page. `from`: revision of the first; `earlier`: there are messages
+ * before it.
  */
 export const lastMessages = async (
   ctx: Ctx,
@@ -43,7 +43,7 @@ export const lastMessages = async (
   return { from: 0, earlier: false };
 };
 
-/** Finds the files with these ids that were added to a session before a revision, in the order in which they were added. */
+/** Added before a revision; in the order in which they were added. */
 export const filesBefore = async (
   ctx: Ctx,
   session_id: string,

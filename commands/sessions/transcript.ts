@@ -11,7 +11,7 @@ import { loadSession } from './session-access.ts';
 import { sessionView, withAuthors } from './session-names.ts';
 import { filesBefore, lastMessages, MESSAGE_OVERHEAD_BYTES, PAGE_BYTES } from './transcript-end.ts';
 
-/** The event with which a message is sent to the runner, and the one before it; both null if it is not sent. */
+/** With the sent event before it; both null if the message is not sent to the runner. */
 type Sent = { readonly event_id: string | null; readonly previous_event_id: string | null };
 type MessageView = ReturnType<typeof messageView> & Sent;
 
@@ -21,8 +21,8 @@ const sentOf = (event: Recorded<Session.SessionEvent>): Sent =>
     : { event_id: null, previous_event_id: null };
 
 /**
- * Which messages to read: at most `limit` of them, from the revision `from` of the session on. With `newest`, the last
- * ones before the revision `from`, still in the order in which they were written; before the end if it is absent.
+ * At most `limit`, from the revision `from` on. With `newest`, the last ones before `from` (by default, the end), still in the order of
+ * writing.
  */
 export type TranscriptWindow = { readonly from?: number | undefined; readonly limit: number; readonly newest?: boolean | undefined };
 
@@ -32,8 +32,8 @@ const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: s
   nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
 
 /**
- * Reads messages from the stream of the session, because no read model contains them. `until` is the last revision to
- * read, and `next` in the result is the revision of the first message that was not read; null if all were read.
+ * From the session's stream, because no read model contains messages. `until`: the last revision to read; `next`: the first message that
+ * was not read; null if all were.
  */
 const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }: Part) => {
   const messages: MessageView[] = [];
@@ -60,10 +60,7 @@ const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }
   return { messages, attachments, next: null };
 };
 
-/**
- * Reads the last messages before a revision: at most `limit`, and fewer if they are too large for one page. The files
- * that they name are in the result, too, even if they were added before the first of the messages.
- */
+/** At most `limit`; fewer if too large for one page. With the files that they name, also those added before the first message. */
 const readLastMessages = async (ctx: Ctx, session_id: string, before: number, limit: number) => {
   const { from, earlier } = await lastMessages(ctx, session_id, { before, limit });
   const { messages, attachments } = await readMessages(ctx, session_id, { from, until: before - 1, limit });
@@ -80,8 +77,7 @@ const readPart = async (ctx: Ctx, session_id: string, revision: number, { from, 
 };
 
 /**
- * Returns a session with a page of its messages, and the totals of the whole session. `next` is the revision with which
- * the next page of messages starts or, with `newest`, before which it ends; null if this is the last one.
+ * Totals are of the whole session. `next`: where the next page starts or, with `newest`, before which it ends; null for the last one.
  * @throws Refusal not_found, unavailable
  */
 export const readTranscript = async (ctx: Ctx, session_id: string, window: TranscriptWindow) => {
