@@ -33,30 +33,27 @@ export const AgentSkillPermissionUpdate = z
   })
   .meta({ id: 'AgentSkillPermissionUpdate', examples: [{ permissions: [{ skill_id: 'cke0w9ax4rhv1tn7dq3zs5mjf', allowed: false }] }] });
 
-/** Returns whether the caller sees all skills of the tenant, as an OWNER and an ADMIN do. */
+/** As an OWNER and an ADMIN do. */
 export const seesAllSkills = (ctx: Ctx): Promise<boolean> => ctx.may('tenant:skills:write');
 
-/** Loads the skills with these ids that are not deleted. The result maps ids to skills. */
+/** Not deleted, by id. */
 export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<ReadonlyMap<string, Skill.Skill>> => {
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
   return new Map(loaded.filter(({ state }) => state.status === 'live').map(({ id, state }) => [id, state]));
 };
 
-/** Returns whether the agent may use a skill that it has: the skill is enabled, and no permission forbids it. */
+/** Enabled, and not forbidden by a permission. */
 const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
   skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
 
-/** Loads the skills that the agent may use. `usable` contains only the live ones, `loaded` also the deleted ones. */
+/** `usable` has only the live ones, `loaded` also the deleted ones. */
 export const loadUsableSkills = async (ctx: Ctx, agent: Agent.Agent) => {
   const ids = Object.keys(agent.skills).filter((id) => mayUseSkill(agent, id));
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
   return { usable: loaded.filter(({ state }) => state.status === 'live'), loaded };
 };
 
-/**
- * Loads one of the skills that the agent may use, for its runner.
- * @throws Refusal not_found, forbidden if the caller uses no runner key
- */
+/** For the agent's runner. @throws Refusal not_found, forbidden if the caller uses no runner key */
 export const loadUsableSkill = async (ctx: Ctx, { agent_id, skill_id }: Record<'agent_id' | 'skill_id', string>): Promise<Skill.Skill> => {
   const { state: agent } = await requireRunner(ctx, agent_id);
   const { state: skill } = await ctx.load(Skill, skill_id);
@@ -66,10 +63,7 @@ export const loadUsableSkill = async (ctx: Ctx, { agent_id, skill_id }: Record<'
 
 type SkillRef = { readonly skill_id: string; readonly pointer: string };
 
-/**
- * Checks that each of these skills exists, and that the caller may see it or that the agent already has it.
- * @throws Refusal invalid
- */
+/** Each must exist, and be visible to the caller or already the agent's. @throws Refusal invalid */
 const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef[], known: readonly string[]): Promise<void> => {
   const seesAll = await seesAllSkills(ctx);
   const skills = await loadLiveSkills(
@@ -89,9 +83,8 @@ export const grantView = (agent: Agent.Agent, skill_id: string) => {
 };
 
 /**
- * Gives a skill to an agent. If the agent already has it, only whether it is enabled changes.
- * @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill, conflict if the
- * agent has too many
+ * If the agent has it, only whether it is enabled changes.
+ * @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill, conflict if the agent has too many
  */
 export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGrant, 'tenant_id' | 'agent_id'>) => {
   const { agent_id, skill_id, is_enabled } = input;
@@ -105,19 +98,13 @@ export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGr
   return { ...loaded, state: grantView(loaded.state, skill_id), existed };
 };
 
-/**
- * Takes a skill and its configuration from an agent.
- * @throws Refusal not_found if the agent does not have the skill, or if the skill is deleted
- */
+/** Takes the configuration, too. @throws Refusal not_found if the agent does not have the skill, or if it is deleted */
 export const revokeAgentSkill = async (ctx: Ctx, { agent_id, skill_id }: { agent_id: string; skill_id: string }) => {
   await checkOnce(ctx, async () => void (await loadAgentSkill(ctx, agent_id, skill_id)));
   return ctx.transact(Agent, agent_id, revokeSkill(skill_id));
 };
 
-/**
- * Loads an agent and one of its skills.
- * @throws Refusal not_found if the agent does not have the skill, or the skill is deleted
- */
+/** @throws Refusal not_found if the agent does not have the skill, or the skill is deleted */
 export const loadAgentSkill = async (
   ctx: Ctx,
   agent_id: string,
@@ -130,11 +117,7 @@ export const loadAgentSkill = async (
   return { ...agent, skill };
 };
 
-/**
- * Replaces all permissions of an agent on skills.
- * @throws Refusal not_found if the agent does not exist, invalid if an entry is new and the caller may not see its
- * skill
- */
+/** @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill of a new entry */
 export const replaceSkillPermissions = async (
   ctx: Ctx,
   { agent_id, permissions }: Input<typeof AgentSkillPermissionUpdate, 'tenant_id' | 'agent_id'>,

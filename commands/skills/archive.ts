@@ -1,22 +1,16 @@
-/** A file of an archive. `size` is the number of its unpacked bytes. */
+/** `size`: unpacked bytes. */
 export type ArchiveFile = { readonly path: string; readonly size: number };
 
-/**
- * An archive that breaks no rule. `files` lists all of its files. `kept` maps the paths of those files that the caller
- * wanted to keep to their bytes.
- */
+/** Breaks no rule. `kept`: bytes of the files that the caller wanted to keep, by path. */
 export type UnpackedArchive = { readonly files: readonly ArchiveFile[]; readonly kept: ReadonlyMap<string, Uint8Array> };
 
-/** Says which files of an archive `Unpack` keeps, and how many bytes each of them may have. */
+/** How many bytes each kept file may have, and what else to do with files. */
 export type KeepFiles = {
   readonly isKept: (path: string) => boolean;
   readonly maxBytes: number;
-  /** Called with the path of every file, and its first and its last bytes, at most HEAD_BYTES and TAIL_BYTES. */
+  /** With the first and last bytes of every file, at most HEAD_BYTES and TAIL_BYTES. */
   readonly inspect?: (path: string, head: Uint8Array, tail: Uint8Array) => Promise<void>;
-  /**
-   * Called with the path of every file and its bytes, piece by piece. Unpacking continues after the returned promise
-   * has resolved.
-   */
+  /** With every file, piece by piece. Unpacking continues after the promise has resolved. */
   readonly onPiece?: (path: string, bytes: Uint8Array) => Promise<void>;
 };
 
@@ -24,8 +18,7 @@ export const HEAD_BYTES = 65_536;
 export const TAIL_BYTES = 65_557;
 
 /**
- * Unpacks a zip archive in memory, checks each of its entries, and keeps only the bytes of the selected files. Archives
- * inside the archive are not unpacked.
- * @throws Refusal invalid if it is not a zip archive, is damaged, or breaks a rule (domain/skills/archive-rules.ts)
+ * In memory; checks each entry, and keeps only selected files. Archives inside are not unpacked.
+ * @throws Refusal invalid if it is no zip archive, is damaged, or breaks a rule (domain/skills/archive-rules.ts)
  */
 export type Unpack = (archive: Uint8Array, keep: KeepFiles) => Promise<UnpackedArchive>;

@@ -13,10 +13,10 @@ export type ImportPorts = { readonly unpack: Unpack; readonly parseYaml: ParseYa
 
 const MAX_MANIFEST_BYTES = 524_288;
 
-/** A schema for those fields of a manifest that are read. All other fields are for other programs, and are ignored. */
+/** All other fields are for other programs, and are ignored. */
 const SkillManifest = z.object({ name: Name, description: Description, instructions: Instructions });
 
-/** Returns the fields of the skill that a manifest describes. @throws Refusal invalid */
+/** @throws Refusal invalid */
 const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
   const { frontMatter, firstLine, instructions } = splitManifest(text);
   const fields = readFrontMatter(frontMatter, firstLine, parseYaml);
@@ -28,7 +28,7 @@ const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
     const [what, place] = field === 'instructions' ? ['instructions after the second line ---', undefined] : [`a ${field}`, fields[field]];
     throw badManifest(`has ${what} of ${counted([...found[field]].length, 'character')}, which ${issue!.message}`, place);
   }
-  // YAML can write a character as an escape, so the check of the text of the file does not cover all characters.
+  // YAML can write a character as an escape, so the check of the file's text does not cover all characters.
   if (!Object.values(parsed.data).every((value) => value.isWellFormed() && !value.includes('\0')))
     throw badManifest('contains U+0000 or an unpaired surrogate');
   const slug = slugFrom(parsed.data.name);
@@ -36,10 +36,7 @@ const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
   return { ...parsed.data, slug, visibility: 'private', config_schema: null };
 };
 
-/**
- * Checks a zip archive of a skill, and returns the fields of the skill that it describes.
- * @throws Refusal invalid if the archive breaks a rule, or has no valid SKILL.md
- */
+/** Returns the fields of the skill. @throws Refusal invalid if the archive breaks a rule, or has no valid SKILL.md */
 export const readSkillArchive = async ({ unpack, parseYaml }: ImportPorts, archive: Uint8Array): Promise<Skill.SkillFields> => {
   const { files, kept } = await unpack(archive, { isKept: mayBeManifest, maxBytes: MAX_MANIFEST_BYTES });
   const path = manifestPath(files.map((file) => file.path));
@@ -47,8 +44,8 @@ export const readSkillArchive = async ({ unpack, parseYaml }: ImportPorts, archi
 };
 
 /**
- * Creates a private skill from an archive that `readSkillArchive` has checked, and stores the archive.
- * @throws Refusal slug_taken, unavailable if the archive cannot be stored
+ * A private skill from an archive that `readSkillArchive` has checked. @throws Refusal slug_taken, unavailable if the archive cannot be
+ * stored
  */
 export const importSkill = async (ctx: Ctx, fields: Skill.SkillFields, archive: Uint8Array): Promise<Loaded<Skill.Skill>> => {
   const { sha256, size } = await ctx.sideEffect(() => ctx.blobs.put(archive));

@@ -2,16 +2,15 @@ import { sha256Counter } from '../../domain/digest.ts';
 import type { Blobs } from '../blobs.ts';
 import type { Unpack } from './archive.ts';
 
-/** A file in the archive of a skill. */
+/** In the archive of a skill. */
 export type PackageFile = { readonly path: string; readonly size_bytes: number; readonly sha256: string };
 
 /**
- * Returns the files in the stored archive with this digest; null if the archive cannot be read, or not soon, so that a
- * runner gets everything else. It learns the reason when it fetches the archive.
+ * Null if the archive cannot be read, or not soon: a runner then gets everything else, and learns the reason when it fetches the archive.
  */
 export type PackageFiles = (blobs: Blobs, package_digest: string) => Promise<readonly PackageFile[] | null>;
 
-/** Returns the files in an archive, with their digests. @throws Refusal if the archive cannot be read */
+/** With their digests. @throws Refusal if the archive cannot be read */
 export const filesInArchive = async (unpack: Unpack, archive: Uint8Array): Promise<readonly PackageFile[]> => {
   const counters = new Map<string, ReturnType<typeof sha256Counter>>();
   const counterOf = (path: string) => counters.get(path) ?? sha256Counter();

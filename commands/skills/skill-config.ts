@@ -31,9 +31,8 @@ export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, 
 });
 
 /**
- * Returns the decrypted configuration of a skill of this agent; null if there is none. The event with the configuration
- * is read from the log, because the state of the agent does not contain it.
- * @throws Refusal unavailable
+ * Decrypted, from its event in the log, because the state of the agent does not contain it. Null if there is none. @throws Refusal
+ * unavailable
  */
 export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agent>, skill_id: string): Promise<Config | null> => {
   const stored = state.skills[skill_id]?.config;
@@ -45,9 +44,8 @@ export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agen
 };
 
 /**
- * Returns the configuration of a skill of an agent, and records in the tenant's audit log that the caller has read it.
- * If there is no configuration, nothing is recorded.
- * @throws Refusal not_found if the agent does not have the skill, or if the skill is deleted
+ * Records the read in the tenant's audit log, if there is a configuration. @throws Refusal not_found if the agent does not have the skill,
+ * or if it is deleted
  */
 export const readSkillConfig = async (
   ctx: Ctx,
@@ -61,9 +59,8 @@ export const readSkillConfig = async (
 };
 
 /**
- * Checks a new configuration. If it equals the present one, returns the revision of the event that contains the present
- * one; otherwise returns null.
- * @throws Refusal not_found, invalid if the configuration does not match the schema of the skill
+ * The event of the present configuration if the new one equals it; otherwise null. @throws Refusal not_found, invalid if it does not match
+ * the skill's schema
  */
 const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillConfigView): Promise<number | null> => {
   const loaded = await loadAgentSkill(ctx, agent_id, skill_id);
@@ -73,18 +70,14 @@ const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillCo
   return jsonEqual(current, config) ? loaded.state.skills[skill_id]!.config!.revision : null;
 };
 
-/**
- * Replaces the configuration of a skill of an agent, or removes it if `config` is null. The configuration is stored
- * encrypted.
- * @throws Refusal not_found if the agent does not have the skill or if the skill is deleted, invalid
- */
+/** Null removes it. Stored encrypted. @throws Refusal not_found if the agent does not have the skill or if the skill is deleted, invalid */
 export const changeSkillConfig = async (
   ctx: Ctx,
   { agent_id, skill_id, config }: Input<typeof AgentSkillConfigUpdate, 'tenant_id' | 'agent_id' | 'skill_id'>,
 ): Promise<Loaded<SkillConfigView>> => {
   const view = { agent_id, skill_id, config };
-  // The checks are a side effect: a repeat with the same Idempotency-Key does not make them again, and succeeds even if
-  // the skill has changed in the meantime. Their result is stored, so it must not contain the configuration.
+  // A repeat with the same Idempotency-Key does not check again, and succeeds even if the skill has changed. The result is stored, so it
+  // must not contain the configuration.
   const unchanged = await ctx.sideEffect(() => revisionOfEqual(ctx, view));
   if (config === null) return { ...(await ctx.transact(Agent, agent_id, clearConfig(skill_id))), state: view };
   const sealed = await ctx.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));

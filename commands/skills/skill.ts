@@ -57,7 +57,7 @@ export const SkillUpdate = z
   })
   .meta({ id: 'SkillUpdate', examples: [{ visibility: 'public' }] });
 
-/** Claims the slug of a new skill and creates it. @throws Refusal slug_taken */
+/** @throws Refusal slug_taken */
 export const claimSlug = (ctx: Ctx, first: Skill.FirstEvent): Promise<Loaded<Skill.Skill>> =>
   createUnique(ctx, Skill, {
     kind: 'skill',
@@ -66,13 +66,13 @@ export const claimSlug = (ctx: Ctx, first: Skill.FirstEvent): Promise<Loaded<Ski
     isClosed: ({ status }) => status === 'deleted',
   });
 
-/** Creates a skill. @throws Refusal slug_taken, invalid */
+/** @throws Refusal slug_taken, invalid */
 export const createSkill = async (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof SkillCreate, 'tenant_id'>) => {
   assertJsonSchema(ctx, '/config_schema', fields.config_schema);
   return claimSlug(ctx, { type: 'SkillCreated', data: fields });
 };
 
-/** Changes a skill. Absent fields do not change. @throws Refusal not_found, invalid */
+/** Absent fields do not change. @throws Refusal not_found, invalid */
 export const updateSkill = async (
   ctx: Ctx,
   { tenant_id: _, skill_id, ...changes }: Input<typeof SkillUpdate, 'tenant_id' | 'skill_id'>,
@@ -82,10 +82,10 @@ export const updateSkill = async (
   return ctx.transact(Skill, skill_id, Skill.update(changes));
 };
 
-/** Deletes a skill. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const deleteSkill = (ctx: Ctx, { skill_id }: { skill_id: string }) => ctx.transact(Skill, skill_id, Skill.remove);
 
-/** Checks that an agent may author a skill of this visibility. @throws Refusal forbidden */
+/** @throws Refusal forbidden if the agent may not author a skill of this visibility */
 const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibility): Promise<void> => {
   const { state: agent } = await loadAgent(ctx, agent_id);
   if (!agent.can_author_skills) throw new Refusal('forbidden', 'The agent may not author skills: can_author_skills is false');
@@ -94,9 +94,8 @@ const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibil
 };
 
 /**
- * Creates a skill that an agent has written. That the caller is the runner of the agent was checked before, by the
- * route.
- * @throws Refusal forbidden if the agent may not write such a skill, slug_taken, invalid
+ * The route has checked that the caller is the agent's runner. @throws Refusal forbidden if it may not write such a skill, slug_taken,
+ * invalid
  */
 export const authorSkill = async (ctx: Ctx, input: Input<typeof SkillCreate, 'tenant_id' | 'agent_id'>): Promise<Loaded<Skill.Skill>> => {
   const { tenant_id: _, agent_id, ...fields } = input;
