@@ -14,7 +14,6 @@ const limit = (max: number, per: string) =>
 
 const LocalTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:00');
 
-/** The schemas of the Slack settings of an agent in the API. */
 export const slackConfigFields = {
   slack_rph_limit: limit(86_400, 'hour'),
   slack_rpm_limit: limit(3_600, 'minute'),
@@ -51,7 +50,7 @@ export const AgentSlackConfigUpdate = z
   .partial()
   .meta({ id: 'AgentSlackConfigUpdate', examples: [{ slack_rpm_limit: 10, working_hours_enabled: true }] });
 
-/** Changes the Slack settings of an agent. @throws Refusal not_found if the agent does not exist, invalid */
+/** @throws Refusal not_found if the agent does not exist, invalid */
 export const changeSlackConfig = async (
   ctx: Ctx,
   { tenant_id: _, agent_id, ...changes }: Input<typeof AgentSlackConfigUpdate, 'tenant_id' | 'agent_id'>,
