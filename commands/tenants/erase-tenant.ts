@@ -14,37 +14,25 @@ import {
 import type { Ctx, Input, Loaded } from '../context.ts';
 import type { Reason } from './tenant.ts';
 
-/**
- * A signature of the platform (base64url), and the public key that verifies it: the 32 bytes of an Ed25519 key in
- * base64url.
- */
+/** All in base64url. `public_key`, the 32 bytes of an Ed25519 key, verifies the signature. */
 export type PlatformSignature = { readonly signature: string; readonly key_id: string; readonly public_key: string };
 
-/** The counts so far. If `progress` is null, all events are counted. */
+/** So far; `progress` is null if all events are counted. */
 export type CountedEvents = { readonly counts: EventCounts; readonly progress: CountProgress | null };
 
-/** What the erasure of a tenant needs in addition to the streams of aggregates. */
+/** In addition to the streams of aggregates. */
 export type ErasurePorts = {
-  /**
-   * Destroys the tenant's data key, and returns the time at which it was destroyed (RFC 3339 UTC). If this was done
-   * before, returns that time.
-   * @throws Refusal unavailable
-   */
+  /** Returns when the tenant's data key was destroyed (RFC 3339 UTC), now or before. @throws Refusal unavailable */
   readonly destroyKey: (tenant_id: string) => Promise<string>;
   /**
-   * Counts the events of the tenant before the position `until` (a consistency token). Counting continues after
-   * `progress`, if it is given. If one call does not suffice, returns the counts so far.
+   * Before the position `until` (a consistency token), continuing after `progress`. If one call does not suffice, the counts so far.
    * @throws Refusal unavailable
    */
   readonly countEvents: (tenant_id: string, progress: CountProgress | null, until: string) => Promise<CountedEvents>;
-  /**
-   * Returns the id of the platform's newest signing key. Creates a key if there is none. @throws Refusal unavailable
-   */
+  /** The platform's signing key; creates one if there is none. @throws Refusal unavailable */
   readonly newestKeyId: () => Promise<string>;
   /**
-   * Signs a text with the platform's key `key_id` or, if that is undefined, with the platform's oldest key. The same
-   * text always gets the same signature.
-   * @throws Refusal unavailable
+   * With the platform's key `key_id`; undefined: the oldest key. The same text always gets the same signature. @throws Refusal unavailable
    */
   readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;
 };
@@ -54,8 +42,8 @@ type RunStep = Ctx['sideEffect'];
 const COUNT_AGAIN_SECONDS = 10;
 
 /**
- * Continues an erasure that has started: destroys the data key, counts the events, and records the result. Each step is
- * recorded before the next one starts, so that another call can continue after a crash.
+ * Destroys the data key, counts the events, records the result. Each step is recorded before the next starts, so that another call can
+ * continue after a crash.
  * @returns the tenant, whose erasure has no `record` if not all events are counted yet
  */
 export const advanceErasure = async (
@@ -75,10 +63,7 @@ export const advanceErasure = async (
   return change(recordErased(counts, await run(ports.newestKeyId)));
 };
 
-/**
- * Returns the receipt of an erasure, signed by the platform. Every call returns the same receipt.
- * @throws Refusal unavailable
- */
+/** Signed by the platform, the same in every call. @throws Refusal unavailable */
 export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, record: ErasureRecord) => {
   const { key_destroyed_at, position, streams, events } = record;
   const signed = await sign(receiptText(tenant_id, record), record.key_id);
@@ -86,9 +71,8 @@ export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, recor
 };
 
 /**
- * Erases a tenant: closes it for good, destroys its data key, and returns the signed receipt. If the tenant is already
- * erased, returns the same receipt as before. Afterwards, workers remove its rows, files and messages; they also finish
- * an erasure that was interrupted.
+ * Closes it for good, destroys its data key, and returns the signed receipt, the same if already erased. Workers then remove rows, files
+ * and messages, and finish interrupted erasures.
  * @throws Refusal not_found, unavailable (also if not all of the tenant's events could be counted yet)
  */
 export const eraseTenant =

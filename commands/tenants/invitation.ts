@@ -20,10 +20,10 @@ export const InvitationAccept = z.strictObject({
   name: displayText(1, 255).nullish().meta({ description: 'The name of the new API key; default: "Invitation"' }),
 });
 
-/** An invitation in the form of the response to the request that issues it. No other response contains the token. */
+/** As the request that issues it gets it. No other response contains the token. */
 export type InvitationView = Invitation.Invitee & { link: string; url: string; token: string; expires_at: string };
 
-/** What a person with the token of an invitation may know before they accept it. Times are RFC 3339 UTC. */
+/** For a person with the token, before they accept it. Times are RFC 3339 UTC. */
 export type InvitationPreview = {
   tenant_id: string;
   tenant_name: string;
@@ -36,7 +36,7 @@ export type InvitationPreview = {
 
 export const ACCEPT_PATH = '/invitations/accept';
 export const PREVIEW_PATH = '/invitations/preview';
-/** The page of the console that shows an invitation. Its token is in the fragment, which browsers do not send. */
+/** A page of the console. The token is in the fragment, which browsers do not send. */
 export const INVITATION_PAGE = '/console/invitation';
 
 const DEFAULT_KEY_NAME = 'Invitation';
@@ -44,8 +44,8 @@ const SECRET_LENGTH = 32;
 const HOUR_MS = 3_600_000;
 
 /**
- * Issues an invitation to a member, with which the member can get an API key once. It replaces an earlier invitation.
- * @throws Refusal not_found, rate_limited, forbidden if the member has more rights than the caller
+ * With it, the member can get an API key once. Replaces an earlier one. @throws Refusal not_found, rate_limited, forbidden if the member
+ * has more rights than the caller
  */
 export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }): Promise<Loaded<InvitationView>> => {
   await ctx.limitFlow('invite');
@@ -61,8 +61,7 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
 };
 
 /**
- * Returns the tenant and the member that a token invites. The token must be that of the member's latest invitation, and
- * the issuer of the invitation must not be suspended. `ctx` is a context of the platform.
+ * The token must be that of the member's latest invitation, and its issuer not suspended. `ctx` is the platform's.
  * @throws Refusal unauthorized, key_owner_inactive if the member is suspended
  */
 export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
@@ -78,12 +77,11 @@ export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: stri
   return invitee;
 };
 
-/** A user is called by their name or, without one, by their e-mail address. */
+/** By their name or, without one, their e-mail address. */
 const nameOf = ({ name, email }: User.User): string => name ?? email;
 
 /**
- * Returns what the token of an invitation leads to. The invitation stays unused. If it cannot be accepted any more, the
- * refusal says who can make another one.
+ * The invitation stays unused. If it cannot be accepted any more, the refusal says who can make another one.
  * @throws Refusal unauthorized if the invitation is not valid, was used or has expired, tenant_suspended, key_owner_inactive
  */
 export const previewInvitation = async (ctx: Pick<Ctx, 'load' | 'digest' | 'at'>, token: string): Promise<InvitationPreview> => {
@@ -112,9 +110,8 @@ const createOnce =
   };
 
 /**
- * Accepts the invitation with this token: creates an API key of the member in the context's tenant, and returns its
- * text. The API key is derived from the token, so an invitation never leads to a second one, and an interrupted request
- * can be repeated.
+ * Creates an API key in the context's tenant, and returns its text. It is derived from the token: never a second one, and an interrupted
+ * request can be repeated.
  * @throws Refusal unauthorized if the invitation is not valid, was used or has expired, tenant_suspended
  */
 export const acceptInvitation = async (

@@ -29,10 +29,7 @@ export type MemberView = { user_id: string; email: string; name: string | null; 
 
 const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): TenantRole => tenantRoleOf(tenant, principal) ?? 'MEMBER';
 
-/**
- * Creates a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role
- * is that in the state for which the decision is made.
- */
+/** The decision gets the caller's role in the state for which it is made: only an OWNER may change OWNERs. */
 export const asCaller =
   (
     ctx: Ctx,
@@ -41,7 +38,7 @@ export const asCaller =
   (tenant) =>
     decide(callerRoleIn(ctx, tenant))(tenant);
 
-/** Returns a member with their name and e-mail address. */
+/** With name and e-mail address. */
 export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;
@@ -53,14 +50,11 @@ const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: 
   state: await memberView(ctx, loaded.state, user_id),
 });
 
-/**
- * Adds the user with this e-mail address to the tenant. If there is no such user, registers one.
- * @throws Refusal conflict, plan_limit, rate_limited, forbidden
- */
+/** Registers the user if there is none. @throws Refusal conflict, plan_limit, rate_limited, forbidden */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  // Check this before the user is registered, so that a refused invitation does not register a user.
+  // Before the user is registered, so that a refused invitation registers no user.
   Member.assertMayChangeOwners(callerRoleIn(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   await ctx.limitFlow('invite');
@@ -81,9 +75,8 @@ export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof
   );
 
 /**
- * Removes a member. `findOwnedAgentIds` returns the ids of the agents that the member owns.
- * @throws Refusal not_found, forbidden, conflict if the tenant or an agent would lose its last OWNER (with the ids of
- * the agents)
+ * `findOwnedAgentIds`: agents that the member owns. @throws Refusal not_found, forbidden, conflict (with the ids of agents) if the tenant
+ * or an agent would lose its last OWNER
  */
 export const removeMember = async (ctx: Ctx, user_id: string, findOwnedAgentIds: () => Promise<readonly string[]>) => {
   const agents = await Promise.all((await findOwnedAgentIds()).map(async (id) => (await ctx.load(Agent, id)).state));

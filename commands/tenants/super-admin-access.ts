@@ -10,11 +10,7 @@ export const BreakGlass = z
   })
   .meta({ id: 'BreakGlass' });
 
-/**
- * Gives the calling super-admin read access to a tenant for `minutes` minutes. The tenant's audit log shows this access
- * and its reason.
- * @throws Refusal forbidden, not_found
- */
+/** Read access for the calling super-admin; the tenant's audit log shows it with the reason. @throws Refusal forbidden, not_found */
 export const openTenant = async (ctx: Ctx, { tenant_id, reason, minutes }: Input<typeof BreakGlass, 'tenant_id'>) => {
   const until = new Date(Date.parse(ctx.at()) + minutes * 60_000).toISOString();
   const loaded = await ctx.transact(Tenant, tenant_id, Tenant.openToSuperAdmin(ctx.actor.id, reason, until));

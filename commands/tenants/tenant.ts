@@ -84,30 +84,21 @@ export const Reason = z
 
 const CLOSING_DAYS = 30;
 
-/**
- * Loads the tenant in the URL path of the request.
- * @throws Refusal not_found if it does not exist or is closed for good
- */
+/** In the URL path of the request. @throws Refusal not_found if it does not exist or is closed for good */
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   Tenant.assertExists(loaded.state);
   return loaded;
 };
 
-/**
- * Loads the tenant in the URL path for the platform, which also lists tenants that are closed for good.
- * @throws Refusal not_found if it does not exist or was erased
- */
+/** For the platform, which also lists tenants that are closed for good. @throws Refusal not_found if it does not exist or was erased */
 export const loadKeptTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   assertKept(loaded.state);
   return loaded;
 };
 
-/**
- * Creates a tenant, its owner, and an API key of the owner. The response contains this API key as `owner_key`.
- * @throws Refusal slug_taken, invalid
- */
+/** With its owner, and an API key of the owner (`owner_key` in the response). @throws Refusal slug_taken, invalid */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
@@ -119,7 +110,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // Register the owner only after the tenant is created, so that no user is registered if the slug is taken.
+  // After the tenant, so that no user is registered if the slug is taken.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,
@@ -130,7 +121,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
   return { ...tenant, state, position: issued.position };
 };
 
-/** Applies the platform's changes to a tenant. @throws Refusal not_found, invalid if the plan does not exist */
+/** @throws Refusal not_found, invalid if the plan does not exist */
 export const updateTenantAsPlatform = async (
   ctx: Ctx,
   { tenant_id, reason = null, ...fields }: Input<typeof AdminTenantUpdate, 'tenant_id'>,
