@@ -29,10 +29,10 @@ export const AgentToolGrant = z
   })
   .meta({ id: 'AgentToolGrant' });
 
-/** Returns a tool that is granted to an agent in the form in which the API shows it. */
+/** As the API shows it. */
 export const agentToolView = (agent: Agent.Agent, tool_id: string) => ({ agent_id: agent.id, tool_id, ...agent.tools[tool_id]! });
 
-/** Checks that the tool exists and the configuration matches its input schema. @throws Refusal invalid */
+/** @throws Refusal invalid if there is no such tool, or the configuration does not match its input schema */
 const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof AgentToolGrant>): Promise<null> => {
   const tool = await loadTool(ctx, tool_id).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') throw invalid('/tool_id', 'there is no such tool', 'unknown_tool');
@@ -42,10 +42,7 @@ const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof A
   return null;
 };
 
-/**
- * Returns the ids of granted tools that no longer exist. If the agent has fewer than the maximum number of tools,
- * returns an empty list, because no grant has to be revoked.
- */
+/** Granted tools that no longer exist; empty if the agent has fewer than the maximum number, because no grant has to be revoked. */
 const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => {
   if (!isFull(agent)) return [];
   const ids = Object.keys(agent.tools);
@@ -53,14 +50,11 @@ const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => 
   return ids.filter((id) => !existing.has(id));
 };
 
-/**
- * Grants a tool to an agent, or changes the grant.
- * @throws Refusal not_found, conflict, invalid if the tool is unknown or the configuration does not match its schema
- */
+/** @throws Refusal not_found, conflict, invalid if the tool is unknown or the configuration does not match its schema */
 export const grantAgentTool = async (ctx: Ctx, input: Input<typeof AgentToolGrant, 'tenant_id' | 'agent_id'>) => {
   const { agent_id, tool_id, is_enabled, configuration } = input;
   const { state } = await loadAgent(ctx, agent_id);
-  // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the tool has changed since.
+  // A repeat with the same Idempotency-Key succeeds even if the tool has changed since.
   await ctx.sideEffect(() => checkTool(ctx, input));
   const removed = await removedTools(ctx, state);
   let existed = false;
@@ -71,6 +65,6 @@ export const grantAgentTool = async (ctx: Ctx, input: Input<typeof AgentToolGran
   return { ...loaded, state: agentToolView(loaded.state, tool_id), existed };
 };
 
-/** Revokes a tool from an agent. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const revokeAgentTool = (ctx: Ctx, { agent_id, tool_id }: { agent_id: string; tool_id: string }) =>
   ctx.transact(Agent, agent_id, revokeTool(tool_id));

@@ -6,10 +6,10 @@ import type { Ctx, Loaded } from '../context.ts';
 import { ConnectorName, ConnectorToolSync, connectorIdOf, loadTool, toolKey } from './tool.ts';
 
 const { MAX_CONNECTOR_TOOLS } = Connector;
-/** The number of ids of new tools that are reserved at the same time. */
+/** Ids of new tools that are reserved at the same time. */
 const PARALLEL_RESERVATIONS = 20;
 
-/** A schema for the list in the body of a sync. Handlers get the list as the field `tools`. */
+/** The body of a sync. Handlers get the list as the field `tools`. */
 export const ConnectorTools = z
   .array(ConnectorToolSync)
   .max(MAX_CONNECTOR_TOOLS, `must have at most ${MAX_CONNECTOR_TOOLS} items`)
@@ -23,8 +23,8 @@ export const ConnectorTools = z
   .transform((tools) => ({ tools }));
 
 /**
- * Reserves ids for those tools that the connector did not provide before. A reserved id does not make a tool visible:
- * all tools of a sync become visible at the same moment, by one event of the connector.
+ * For tools that the connector did not provide before. All tools of a sync become visible at the same moment, by one event of the
+ * connector.
  */
 const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector.ConnectorTool[]): Promise<void> => {
   for (let from = 0; from < tools.length; from += PARALLEL_RESERVATIONS)
@@ -39,10 +39,7 @@ const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector
     );
 };
 
-/**
- * Replaces the tools that a connector provides with this list. Returns the tools in the order of the list.
- * @throws Refusal not_found if the name of the connector is not valid
- */
+/** In the order of the list. @throws Refusal not_found if the name of the connector is not valid */
 export const syncConnectorTools = async (
   ctx: Ctx,
   { connector, tools }: { connector: string } & z.output<typeof ConnectorTools>,

@@ -47,24 +47,18 @@ export const ConnectorToolSync = z.strictObject(texts).meta({ id: 'ConnectorTool
 
 export const ConnectorName = Slug;
 
-/**
- * Returns the id of a connector in its tenant. The stream with this id contains the tools that the connector provides.
- */
+/** The stream with this id contains the tools that the connector provides. */
 export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.uniqueId('connector', connector);
 
-/**
- * Returns the unique key of a tool, which consists of its connector (if it has one) and its name. The name of a
- * connector is never empty, so no two tools have the same key.
- */
+/** The name of a connector is never empty, so no two tools have the same key. */
 export const toolKey = (connector: string | null, name: string): string => `${connector ?? ''}\0${name}`;
 
 const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['position'] =>
   b.position !== null && (a.position === null || comparePositions(b.position, a.position) > 0) ? b.position : a.position;
 
 /**
- * Returns the present state of a tool. If a connector provides it, the state includes the fields that the connector
- * describes. The revision is that of the tool's own stream.
- * @throws Refusal not_found if the tool does not exist, or if the connector no longer provides it
+ * With the fields that its connector describes, if any. The revision is that of the tool's own stream. @throws Refusal not_found, also if
+ * the connector no longer provides it
  */
 export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
   Tool.assertExists(tool.state);
@@ -76,7 +70,7 @@ export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<
   return { ...tool, position: laterOf(tool, connector), state: { ...tool.state, ...provided, updated_at } };
 };
 
-/** Loads a tool of the context's tenant. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const loadTool = async (ctx: Ctx, tool_id: string): Promise<Loaded<Tool.Tool>> => withConnector(ctx, await ctx.load(Tool, tool_id));
 
 export const loadTools = async (ctx: Ctx, ids: readonly string[]): Promise<Loaded<Tool.Tool>[]> => {
@@ -91,9 +85,7 @@ export const loadTools = async (ctx: Ctx, ids: readonly string[]): Promise<Loade
   return found.filter((tool) => tool !== null);
 };
 
-/**
- * Registers a tool of the tenant. @throws Refusal conflict if the name is taken, invalid if the schema is not usable
- */
+/** @throws Refusal conflict if the name is taken, invalid if the schema is not usable */
 export const registerTool = (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof ToolCreate, 'tenant_id'>) => {
   assertJsonSchema(ctx, '/input_schema', fields.input_schema);
   return createUnique(ctx, Tool, {
@@ -104,21 +96,18 @@ export const registerTool = (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof
   });
 };
 
-/** Changes a tool. @throws Refusal not_found, conflict, invalid */
+/** @throws Refusal not_found, conflict, invalid */
 export const updateTool = async (ctx: Ctx, input: Input<typeof ToolUpdate, 'tenant_id' | 'tool_id'>) => {
   const { tenant_id: _, tool_id, ...changes } = input;
   const { state } = await loadTool(ctx, tool_id);
   assertJsonSchema(ctx, '/input_schema', changes.input_schema);
-  // Those fields that a connector describes are not in the tool's own stream.
+  // The tool's own stream lacks the fields that a connector describes.
   const decide = (tool: Tool.Tool) =>
     Tool.update(changes, tool.status === 'provided' ? { ...state, input_schema: tool.input_schema } : tool)(tool);
   return withConnector(ctx, await ctx.transact(Tool, tool_id, decide));
 };
 
-/**
- * Removes a tool of the tenant, so that another tool can have its name.
- * @throws Refusal not_found, conflict if a connector provides it
- */
+/** Another tool can then have its name. @throws Refusal not_found, conflict if a connector provides it */
 export const removeTool = async (ctx: Ctx, { tool_id }: { tool_id: string }) => {
   await loadTool(ctx, tool_id);
   return ctx.transact(Tool, tool_id, Tool.remove);
