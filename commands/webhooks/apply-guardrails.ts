@@ -12,20 +12,13 @@ import type { GuardrailPort } from './webhook-ports.ts';
 
 const HEADER = CAUSE_NAME.toLowerCase();
 
-/**
- * Returns null if the error says that the log is unavailable; the delivery is then accepted without looking up its
- * causes.
- * @throws any other error
- */
+/** Null if the log is unavailable: the delivery is then accepted without looking up its causes. @throws any other error */
 const withoutLog = (error: unknown): null => {
   if (error instanceof Refusal && error.code === 'unavailable') return null;
   throw error;
 };
 
-/**
- * Finds out which of the deliveries in `named` led to the present delivery. Blocks the present one if the chain of
- * deliveries is too long.
- */
+/** Which of `named` led to the present delivery. Blocks it if the chain of deliveries is too long. */
 const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string, named: readonly string[]): Promise<void> => {
   const cause = await port.deepestCause(tenant, named).catch(withoutLog);
   if (!cause) return;
@@ -35,21 +28,12 @@ const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string
   if (isLoop) progress.reason = 'loop';
 };
 
-/**
- * Bodies with more bytes than this are checked in another thread. The checks take up to a few milliseconds per KB, so a
- * larger body could block this thread for too long.
- */
+/** In bytes. Larger bodies are checked in another thread: up to a few milliseconds per KB could block this one for too long. */
 const MAX_CHECKED_HERE = 16_384;
-/**
- * Bodies with more bytes than this are not checked, because their senders would wait too long: up to a quarter of a
- * second per megabyte.
- */
+/** In bytes. Larger bodies are not checked: their senders would wait up to a quarter of a second per megabyte. */
 export const MAX_CHECKED = 1 << 20;
 
-/**
- * Adds the verdicts of the built-in checks of the content.
- * @returns whether these checks must be made in another thread instead
- */
+/** Adds the verdicts. @returns whether the built-in checks of the content must be made in another thread instead */
 const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): boolean => {
   const { body } = request;
   if (body.length > MAX_CHECKED) {
@@ -66,10 +50,7 @@ const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedD
 
 const NOT_EVALUATED = 'the rules could not be evaluated in time';
 
-/**
- * Returns whether a rule or a redaction pattern can block or redact deliveries. If such rules cannot be evaluated, a
- * delivery must not reach the agent.
- */
+/** A rule or redaction pattern can block or redact. If such rules cannot be evaluated, a delivery must not reach the agent. */
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
 type RulesToApply = { readonly set: RuleSet; readonly needsChecks: boolean };
@@ -108,10 +89,7 @@ const applyRuleSet = async (
 
 const isEmpty = ({ rules, redactions, rates }: RuleSet): boolean => rules.length === 0 && redactions.length === 0 && rates.length === 0;
 
-/**
- * Applies all checks. Returns a promise only if rules must be loaded or evaluated: for most deliveries, the rules are
- * in memory and the list of them is empty.
- */
+/** A promise only if rules must be loaded or evaluated: for most deliveries, they are in memory and the list is empty. */
 const applyChecks = (
   port: GuardrailPort,
   progress: Progress,
@@ -125,8 +103,8 @@ const applyChecks = (
 };
 
 /**
- * Applies the built-in checks of a delivery's content and causation, then the rules of the tenant and of the
- * integration, then their rate limits and the agent's limits in Slack. Stops at the first check that blocks or holds.
+ * First the built-in checks of content and causation, then the rules of tenant and integration, their rate limits, the agent's limits in
+ * Slack. Stops at the first check that blocks or holds.
  * @throws Refusal unavailable
  */
 export const applyGuardrails = (port: GuardrailPort, delivery: GuardedDelivery): GuardrailDecision | Promise<GuardrailDecision> => {

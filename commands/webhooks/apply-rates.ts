@@ -7,7 +7,7 @@ import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardedDelivery, Progress } from './guarded-delivery.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
-/** `rule` is the name of the check that blocks or holds a delivery. */
+/** `rule`: the check that blocks or holds. */
 type Check = { readonly rule: string; readonly reason: BlockReason };
 type DeliveryLimit = Check & { readonly limit: RateLimit; readonly action: 'block' | 'hold' };
 
@@ -30,10 +30,7 @@ const slackLimits = (config: SlackConfig, agent_id: string): DeliveryLimit[] => 
 const limitsWith = (rates: readonly RateRule[], action: 'block' | 'hold'): DeliveryLimit[] =>
   rates.filter((rate) => rate.action === action).map(({ name, limit }) => ({ limit, rule: name, reason: 'rate', action }));
 
-/**
- * Returns the limits that apply to a delivery; those that block come first. `slack` are the Slack settings of its agent;
- * null if the delivery is not from Slack.
- */
+/** Those that block come first. `slack`: the agent's settings; null if the delivery is not from Slack. */
 export const limitsOf = ({ rates }: Pick<RuleSet, 'rates'>, slack: SlackConfig | null, agent_id: string): DeliveryLimit[] => [
   ...limitsWith(rates, 'block'),
   ...limitsWith(rates, 'hold'),
@@ -60,10 +57,7 @@ const applyClosed = (progress: Progress, slack: SlackConfig, at: number): void =
   holdDelivery(progress, WORKING_HOURS, CLOSED, opensAt === null ? null : new Date(opensAt).toISOString());
 };
 
-/**
- * Holds a delivery while earlier ones of its source are held, so that all go on in the order of their receipt.
- * @returns whether it is held
- */
+/** While earlier ones of its source are held, so that all go on in the order of their receipt. @returns whether it is held */
 const holdBehindOthers = async (
   port: GuardrailPort,
   progress: Progress,
@@ -75,7 +69,7 @@ const holdBehindOthers = async (
   return true;
 };
 
-/** Counts the delivery, and blocks or holds it if a limit is reached. */
+/** Blocks or holds the delivery if a limit is reached. */
 const takeLimits = async (port: GuardrailPort, progress: Progress, delivery: GuardedDelivery, limits: readonly DeliveryLimit[]) => {
   const { integration, receivedAt } = delivery;
   const counted = limits.map(({ limit }) => limit);
@@ -91,10 +85,7 @@ const takeLimits = async (port: GuardrailPort, progress: Progress, delivery: Gua
   }
 };
 
-/**
- * Counts the delivery, and blocks, holds or labels it if a limit is reached. Only deliveries that reach the agent are
- * counted.
- */
+/** Blocks, holds or labels the delivery if a limit is reached. Counts only deliveries that reach the agent. */
 export const applyRates = async (port: GuardrailPort, progress: Progress, set: RuleSet, delivery: GuardedDelivery): Promise<void> => {
   const { integration, receivedAt } = delivery;
   const { tenant_id, agent_id, provider } = integration;

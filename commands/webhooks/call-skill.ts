@@ -16,19 +16,18 @@ import { withDecision } from './evaluate-delivery.ts';
 import type { SkillCallPorts } from './skill-call-ports.ts';
 import type { NewDelivery, ReportRateLimit } from './webhook-ports.ts';
 
-/** A call of a webhook. `readBody` reads the body, and is called only if the token is valid. */
+/** `readBody` is called only if the token is valid. */
 export type SkillCall = {
   readonly webhook_id: string;
   readonly header: (name: string) => string | undefined;
   readonly ip: string | null;
-  /** Reads the body of the call. @throws Refusal too_large, malformed, unsupported_media_type */
+  /** @throws Refusal too_large, malformed, unsupported_media_type */
   readonly readBody: () => Promise<Uint8Array>;
 };
 
 /**
- * The outcome of a call with a valid token. `token` is the consistency token of the recorded event; null if the call is
- * a repeat, or if its event is not in the log yet. `isRepeat` is whether an earlier call had the same Idempotency-Key;
- * `id` and `outcome` are then those of the earlier call.
+ * With a valid token. `token`: of the recorded event; null for a repeat, or if the event is not in the log yet. `isRepeat`: an earlier
+ * call had the same Idempotency-Key, and gives `id` and `outcome`.
  */
 export type SkillCallOutcome = {
   readonly id: string;
@@ -46,10 +45,7 @@ const NO_SETTINGS = { is_paused: false, event_filter: [] };
 const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {}): Refusal =>
   new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
 
-/**
- * Returns the refusal of a call without a valid token. It is always the same, so that it does not reveal whether the
- * webhook exists.
- */
+/** Without a valid token: always the same, so that it does not reveal whether the webhook exists. */
 const notAccepted = (): Refusal =>
   rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
 
@@ -62,16 +58,13 @@ const REASONS: Partial<Record<RefusalCode, RefusalReason>> = {
   rate_limited: 'rate_limited',
 };
 
-/**
- * Returns whether a valid JSON text is an object, which means that its first byte after whitespace is a brace. Returns
- * false if the first chunk of a body is only whitespace.
- */
+/** Valid JSON that starts with a brace after whitespace. False if the first chunk is only whitespace. */
 const isObject = (json: ReceivedBody): boolean => {
   const start = withoutByteOrderMark(chunksOf(json)[0]!);
   return start[start.findIndex((byte) => byte > 0x20)] === OPEN_OBJECT;
 };
 
-/** Checks the body of a call. @throws Refusal malformed, invalid */
+/** @throws Refusal malformed, invalid */
 const checkBody = ({ json, isNotUtf8, fault: cause }: InspectedBody, body: ReceivedBody): void => {
   const fault = (code: string, message: string) =>
     rejected('invalid', 'The body is not valid', { errors: [{ pointer: '', code, message }] });
@@ -90,10 +83,7 @@ const idempotencyKeyOf = ({ header }: SkillCall): string | undefined => {
   return key;
 };
 
-/**
- * Maps the state of a webhook to its source for the guardrails. As long as the state is the same object, so is the
- * source; its rules are therefore combined only once.
- */
+/** The same object as long as the webhook's state is, so that its rules are combined only once. */
 const sources = new WeakMap<SkillWebhook, GuardedSource>();
 
 const sourceOf = (webhook: SkillWebhook): GuardedSource => {
@@ -105,7 +95,7 @@ const sourceOf = (webhook: SkillWebhook): GuardedSource => {
   return source;
 };
 
-/** Applies the guardrails of the tenant to a call. @throws Refusal unavailable */
+/** Of the tenant. @throws Refusal unavailable */
 const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: ReceivedBody, { sha256 }: InspectedBody): Promise<NewDelivery> => {
   const { webhook, receivedAt, header, ip } = call;
   const { id: skill_id, tenant_id, agent_id } = webhook;
@@ -145,10 +135,7 @@ const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: Receive
   return withDecision(delivery, await applyGuardrails(guardrails, guarded));
 };
 
-/**
- * Records a call. If an earlier recorded call has the same Idempotency-Key, returns the outcome of the earlier call.
- * @throws Refusal unavailable, idempotency_mismatch if the earlier call has another body
- */
+/** A repeat of an Idempotency-Key gets the earlier call's outcome. @throws Refusal unavailable, idempotency_mismatch for another body */
 const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: NewDelivery): Promise<SkillCallOutcome> => {
   const { id, type, facts } = delivery;
   const { token, isSpooled } = await ports.deliveries.recording.record(delivery);
@@ -159,7 +146,7 @@ const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: Ne
   return { id, outcome: earlier.isBlocked ? 'blocked' : 'accepted', token, isRepeat: true };
 };
 
-/** Handles a call whose token is valid. @throws Refusal as `callSkill` does */
+/** The token is valid. @throws Refusal as `callSkill` does */
 const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {
   const { webhook, header, readBody } = call;
   const { eligibility, verification } = ports.deliveries;
@@ -176,9 +163,8 @@ const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit
 };
 
 /**
- * Receives a call of a skill webhook: compares its token in constant time, counts it against the quota of the plan,
- * applies the guardrails, and records it. Every call of a webhook that exists or has existed is recorded, even if it is
- * refused. All refusals because of the token or the webhook have the same response after the same time.
+ * Compares the token in constant time, counts against the plan's quota, applies guardrails, records. Also records refused calls of a
+ * webhook that exists or has existed. All refusals because of token or webhook have the same response after the same time.
  * @throws Refusal unauthorized, unsupported_media_type, malformed, too_large, invalid, rate_limited, unavailable
  */
 export const callSkill = async (ports: SkillCallPorts, call: SkillCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {

@@ -11,7 +11,7 @@ import type { EligibilityPort } from './webhook-ports.ts';
 export type EligibilityDeps = { readonly cache: AggregateReader; readonly uniqueId: Ctx['uniqueId'] };
 
 export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgentActive'> & {
-  /** Returns the number of deliveries per minute that the present plan of the tenant allows. */
+  /** Deliveries per minute, by the present plan of the tenant. */
   readonly quotaOf: (tenant: string) => number | Promise<number>;
 };
 
@@ -20,10 +20,7 @@ export const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): bool
 
 export const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
-/**
- * Creates the functions that check whether an integration, its tenant and its agent accept deliveries, and how many per
- * minute. These functions return a promise only if the log must be read.
- */
+/** The functions return a promise only if the log must be read. */
 export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligibility => {
   const { cache } = deps;
 

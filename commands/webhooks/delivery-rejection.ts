@@ -10,16 +10,13 @@ import type { SignatureFault } from '../../domain/webhooks/signature.ts';
 import { signatureFormFault } from '../../domain/webhooks/signature-form.ts';
 import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 
-/** Why a request with a body of an allowed size was rejected, except that the tenant has used up its quota. */
+/** With a body of an allowed size, and for any reason but the quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited' | 'too_large'>;
 
-/** Why a request was rejected. `note` says what is wrong with this request, and what its sender can do. */
+/** `note`: what is wrong with this request, and what its sender can do. */
 export type RejectionFault = { readonly reason: RejectionCause; readonly note?: string | undefined };
 
-/**
- * Returns why a request with a valid signature is rejected: because of its delivery id or its event name. Returns null
- * if both are valid.
- */
+/** With a valid signature: because of its delivery id or event name. Null if both are valid. */
 export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionCause | null => {
   if (!delivery) return 'delivery_id_missing';
   if (!isDeliveryId(delivery)) return 'delivery_id_malformed';
@@ -27,13 +24,10 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
 };
 
 const MAX_CONTENT_TYPE_LENGTH = 255;
-/** The reasons for which the content type is recorded, because they depend on it. */
+/** For these, the content type is recorded, because they depend on it. */
 const CONTENT_TYPE_REASONS: ReadonlySet<RejectionReason> = new Set(['unsupported_media_type', 'unsupported_encoding', 'body_malformed']);
 
-/**
- * Returns what is recorded about a rejected request. `size_bytes` is the size of the body, as received or as
- * Content-Length announced it.
- */
+/** `size_bytes`: of the body, as received or as Content-Length announced it. */
 export const rejectionOf = (
   { request, integration, identity }: AddressedRequest,
   { reason, note }: Pick<RejectionFault, 'note'> & { readonly reason: RejectionReason },
@@ -57,10 +51,7 @@ const contentTypeField = ({ header }: AddressedRequest['request']): { content_ty
 
 const signatureMismatch = () => new Refusal('unauthorized', 'The signature does not match the body and the secret of this webhook');
 
-/**
- * Returns why the signature of a request could not be verified. The note names a header that is missing, or that has
- * another form than the provider's.
- */
+/** The note names a header that is missing, or has another form than the provider's. */
 export const signatureFault = (reason: SignatureFault, preset: ProviderPreset, request: SignedRequest): RejectionFault => {
   if (reason !== 'signature_malformed') return { reason };
   const missing = missingHeaders(preset, request);

@@ -17,9 +17,8 @@ const settingsOf = (provider: Provider, agent_id: string) => {
 };
 
 /**
- * Creates the webhook integration that an agent gets with a connected account. Does nothing if the agent has one; if it
- * was disconnected, creates a new one. Nobody sees the secret of this integration: a person must rotate it to see a new
- * one, or to set the secret of the provider.
+ * For an agent with a connected account; does nothing if it has one that is not disconnected. The secret is never shown: a person must
+ * rotate it to see a new one, or to set the provider's.
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {

@@ -54,16 +54,13 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
   };
 };
 
-/**
- * Returns whether the bodies of an integration are remembered in the log: if the integration blocks body replays, or if
- * the provider sends the same bytes again under an id that it does not sign.
- */
+/** In the log: if the integration blocks body replays, or the provider sends the same bytes again under an id that it does not sign. */
 const remembersBodies = (integration: Integration): boolean =>
   integration.replay_guard === 'block' || presetOf(integration).bodyTimestamp !== undefined;
 
 /**
- * Checks whether the body was received before with another delivery id. If so, blocks the delivery if the integration
- * blocks body replays, or if it is late: anybody who has seen its first attempt can send it again under a new id.
+ * Blocks a body that was received with another delivery id, if the integration blocks body replays or if it is late: anyone who has seen
+ * the first attempt can send it under a new id.
  * @throws Refusal unavailable
  */
 const checkReplay = async (
@@ -77,7 +74,7 @@ const checkReplay = async (
   return isReplay ? blockAsReplay(delivery) : delivery;
 };
 
-/** Maps the type of a delivery's event to the type that the event has if guardrails block the delivery. */
+/** The types of events if guardrails block the delivery. */
 const BLOCKED_TYPES: Readonly<Record<NewDelivery['type'], NewDelivery['type']>> = {
   WebhookAccepted: 'WebhookBlocked',
   WebhookBlocked: 'WebhookBlocked',
@@ -87,7 +84,7 @@ const BLOCKED_TYPES: Readonly<Record<NewDelivery['type'], NewDelivery['type']>> 
   SkillWebhookHeld: 'SkillWebhookBlocked',
 };
 
-/** Maps the type of a delivery's event to the type that the event has if guardrails hold the delivery. */
+/** The types of events if guardrails hold the delivery. */
 const HELD_TYPES: Readonly<Record<NewDelivery['type'], NewDelivery['type']>> = {
   WebhookAccepted: 'WebhookHeld',
   WebhookBlocked: 'WebhookBlocked',
@@ -122,9 +119,8 @@ export const withDecision = (delivery: NewDelivery, decision: GuardrailDecision)
 };
 
 /**
- * Decides whether a verified delivery is accepted or blocked, and redacts its body. A delivery that is already recorded
- * is not checked again, because a redelivery changes nothing.
- * @throws Refusal unavailable
+ * Accepts, blocks or holds, and redacts. A recorded delivery is not checked again, because a redelivery changes nothing. @throws Refusal
+ * unavailable
  */
 export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {
   const { request, integration, identity, id, receivedAt } = verified;
@@ -147,22 +143,14 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   );
 };
 
-/**
- * Returns a delivery whose rules cannot be loaded now as one to which they are applied later, unless its provider sends
- * it again.
- * @throws the error, if the provider does so, or if the error is another one
- */
+/** The rules cannot be loaded now, and are applied later, unless the provider sends it again. @throws the error then, and any other */
 const postpone = (delivery: NewDelivery, unevaluated: 'json' | 'form', error: unknown): NewDelivery => {
   const isUnavailable = error instanceof Refusal && error.code === 'unavailable';
   if (!isUnavailable || triesAgain(delivery.facts.provider as Provider)) throw error;
   return { ...delivery, unevaluated };
 };
 
-/**
- * Applies the rules to a delivery that was stored without them. If its integration does not exist any more, these are
- * the rules of the tenant.
- * @throws Refusal unavailable
- */
+/** For a delivery that was stored without its rules. Without its integration, the tenant's rules. @throws Refusal unavailable */
 export const evaluateLate = async (
   ports: Pick<WebhookPorts, 'eligibility' | 'guardrails'>,
   delivery: NewDelivery,

@@ -5,7 +5,7 @@ import type { BlockReason, GuardrailVerdict } from '../../domain/webhooks/guardr
 import type { GuardedSource } from '../../domain/webhooks/integration.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** A verified delivery that was not blocked by the checks of its form. `json` is the result of inspecting its body. */
+/** Verified, and not blocked by the checks of its form. `json`: the result of inspecting its body. */
 export type GuardedDelivery = {
   readonly integration: GuardedSource;
   readonly request: Pick<WebhookRequest, 'header' | 'body'>;
@@ -15,17 +15,14 @@ export type GuardedDelivery = {
   readonly json: Extract<InspectedBody['json'], 'json' | 'form'>;
 };
 
-/**
- * The result of all checks. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery that led
- * to this one.
- */
+/** `bytes`: the redacted body; null if nothing was redacted. `cause`: the delivery that led to this one. */
 export type GuardrailDecision = {
   readonly reason: BlockReason | null;
   readonly verdicts: readonly GuardrailVerdict[];
   readonly bytes: Uint8Array | null;
   readonly redactions: readonly RedactionHit[];
   readonly cause: Cause | null;
-  /** Present if the delivery is held, not blocked, for `reason`. `until` is the earliest time at which it can go on. */
+  /** Held, not blocked, for `reason`. `until`: the earliest time at which it can go on. */
   readonly held?: { readonly until: string | null };
 };
 

@@ -14,10 +14,7 @@ const NO_RULES: RuleSet = { rules: [], rates: [], redactions: [], readsBody: fal
 
 type TenantState = { readonly rules: readonly GuardrailRule[]; readonly redactions: readonly RedactionPatterns.RedactionPattern[] };
 
-/**
- * Creates the functions that return the rules for a delivery and find its cause. These functions return a promise only
- * if the log must be read.
- */
+/** The functions return a promise only if the log must be read. */
 export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPort, 'ruleSet' | 'deepestCause' | 'slackConfig'> => {
   const ruleSets = createRuleSets();
 

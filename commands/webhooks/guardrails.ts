@@ -8,7 +8,7 @@ import { assertPattern, assertQuery } from '../pattern-compiler.ts';
 
 type Rules = readonly GuardrailRule[];
 
-/** Checks the patterns and the queries of the rules at `pointer` in the request. @throws Refusal invalid */
+/** Patterns and queries; `pointer` is that in the request. @throws Refusal invalid */
 export const assertUsable = (ctx: Ctx, pointer: string, rules: Rules): void => {
   for (const [index, { options }] of rules.entries()) {
     if (options.pattern !== undefined) assertPattern(ctx, `${pointer}/${index}/options/pattern`, options.pattern);
@@ -25,13 +25,13 @@ const rulesOfIntegration = ({ state, ...loaded }: Loaded<Integration.Integration
   state: state.guardrails,
 });
 
-/** Returns the tenant's rules, which apply to the deliveries of all its integrations. */
+/** For the deliveries of all integrations. */
 export const tenantRules = async (ctx: Ctx): Promise<Loaded<Rules>> => {
   const loaded = await ctx.load(TenantGuardrails, ctx.tenant);
   return rulesOfTenant({ ...loaded, position: loaded.position ?? (await ctx.load(Tenant, ctx.tenant)).position });
 };
 
-/** Replaces the rules of the tenant. @throws Refusal invalid */
+/** @throws Refusal invalid */
 export const replaceTenantRules = async (
   ctx: Ctx,
   { items }: { readonly items: z.output<typeof GuardrailRules> },
@@ -40,14 +40,14 @@ export const replaceTenantRules = async (
   return rulesOfTenant(await ctx.transact(TenantGuardrails, ctx.tenant, TenantGuardrails.replace(items)));
 };
 
-/** Returns the rules of an integration. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export const integrationRules = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Loaded<Rules>> => {
   const loaded = await ctx.load(Integration, id);
   Integration.assertConnected(loaded.state, ctx.tenant);
   return rulesOfIntegration(loaded);
 };
 
-/** Replaces the rules of an integration. @throws Refusal not_found, invalid */
+/** @throws Refusal not_found, invalid */
 export const replaceIntegrationRules = async (
   ctx: Ctx,
   { id, items }: { readonly id: string; readonly items: z.output<typeof GuardrailRules> },

@@ -8,21 +8,16 @@ import type { ReactorCtx } from '../context.ts';
 
 type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, { type: (typeof hidingEventTypes)[number] }>;
 
-/** An event after which a webhook may have to be hidden. */
 export type HidingEvent = Recorded<Cause>;
 
 /**
- * The types of the events after which a webhook may have to be hidden. The exposure of a skill is one of them, because
- * the skill may have been deleted or revoked at the same time.
+ * After these, a webhook may have to be hidden. An exposure is one, because the skill may have been deleted or revoked at the same time.
  */
 export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
 
 const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
 
-/**
- * Returns why the webhook must be hidden by the present state of the skill and the agent, regardless of the event; null
- * if it need not be hidden.
- */
+/** By the present state of skill and agent, regardless of the event. */
 const presentReason = async (
   { load }: ReactorCtx,
   { agent_id, id }: SkillWebhook.SkillWebhook,
@@ -32,16 +27,13 @@ const presentReason = async (
   return agent.state.status === 'live' && !agent.state.skills[id] ? 'skill_revoked' : null;
 };
 
-/**
- * Returns whether this event revoked the skill from the agent of the webhook. Then the webhook is hidden even if the
- * skill was granted to the agent again since.
- */
+/** The event revoked the skill from the webhook's agent: hidden even if it was granted again since. */
 const wasRevokedBy = (event: HidingEvent, { agent_id, exposed_through }: SkillWebhook.SkillWebhook): boolean =>
   event.type === 'AgentSkillRevoked' && event.id === agent_id && comparePositions(event.position, parseToken(exposed_through)!) > 0;
 
 /**
- * Hides the webhook of a skill that was deleted, or taken from the webhook's agent. A repeat does nothing.
- * @throws Refusal not_found if the stream of the webhook was deleted
+ * After the skill was deleted, or taken from the webhook's agent. A repeat does nothing. @throws Refusal not_found without the webhook's
+ * stream
  */
 export const hideSkillWebhook = async (ctx: ReactorCtx, event: HidingEvent): Promise<void> => {
   const skill_id = skillIdOf(event);

@@ -63,10 +63,7 @@ export const SecretRotate = z
   })
   .meta({ id: 'SecretRotate' });
 
-/**
- * An integration in the form of the response to its creation or change. `secret` is present only if the request has
- * created or replaced the secret.
- */
+/** `secret`: only if the request has created or replaced it. */
 export type IntegrationView = Integration.Integration & {
   url: string;
   last_delivery_at: string | null;
@@ -94,24 +91,19 @@ const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>,
   },
 });
 
-/**
- * Returns an integration of the tenant as of the context's log position; null if it was not connected at that position.
- */
+/** As of the context's log position; null if it was not connected then. */
 export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<IntegrationView> | null> => {
   const loaded = await ctx.load(Integration, id);
   return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? viewOf(ctx, loaded) : null;
 };
 
-/** Checks that the tenant has this agent. @throws Refusal invalid */
+/** @throws Refusal invalid if the tenant does not have this agent */
 const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
 };
 
-/**
- * Creates an integration: a webhook URL and a secret. A provider with both can send deliveries to an agent.
- * @throws Refusal invalid
- */
+/** With the webhook URL and the secret, a provider can send deliveries to an agent. @throws Refusal invalid */
 export const connectIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationCreate, 'tenant_id'>,
@@ -127,7 +119,7 @@ export const connectIntegration = async (
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
-/** Returns the values that fields get when an update sets them to null. */
+/** What null in an update sets. */
 const resetsOf = (integration: Integration.Integration) => ({
   event_filter: [],
   replay_guard: Integration.defaultReplayGuard(integration),
@@ -136,11 +128,7 @@ const resetsOf = (integration: Integration.Integration) => ({
   paused_reason: null,
 });
 
-/**
- * Changes settings of an integration. Absent fields do not change. Null sets a field that has a default to this
- * default.
- * @throws Refusal not_found, invalid
- */
+/** Absent fields do not change. Null sets a field that has a default to this default. @throws Refusal not_found, invalid */
 export const updateIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationUpdate, 'tenant_id' | 'id'>,
@@ -151,17 +139,13 @@ export const updateIntegration = async (
     Integration.update(tenant_id, applyResets(changes, resetsOf(integration)))(integration);
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    // The check is a side effect: a repeat with the same Idempotency-Key does not make it again, and succeeds even if
-    // the agent was deleted in the meantime.
+    // A repeat with the same Idempotency-Key does not check again, and succeeds even if the agent was deleted.
     await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
   return viewOf(ctx, await ctx.transact(Integration, id, update));
 };
 
-/**
- * Replaces the secret of an integration. The previous secret stays valid for `overlap_seconds` seconds.
- * @throws Refusal not_found, invalid
- */
+/** The previous secret stays valid for `overlap_seconds`. @throws Refusal not_found, invalid */
 export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<IntegrationView>> => {
   const { tenant_id, id, overlap_seconds, secret: pasted } = input;
   const { state } = await ctx.load(Integration, id);
@@ -179,10 +163,10 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   );
 };
 
-/** Ends the overlap after a rotation: from now on, the previous secret is not accepted. @throws Refusal not_found */
+/** From now on, the previous secret is not accepted. @throws Refusal not_found */
 export const dropPreviousSecret = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
   ctx.transact(Integration, id, Integration.dropPreviousSecret(tenant_id));
 
-/** Disconnects an integration: its webhook URL accepts no more deliveries. @throws Refusal not_found */
+/** Its webhook URL accepts no more deliveries. @throws Refusal not_found */
 export const disconnectIntegration = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
   ctx.transact(Integration, id, Integration.disconnect(tenant_id));

@@ -11,7 +11,7 @@ import type { RejectionFault } from './delivery-rejection.ts';
 import type { VerificationPort } from './webhook-ports.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** A request without its content codings, and the verification of its signature; or why it cannot be unpacked. */
+/** Without content codings, or with the reason why it cannot be unpacked. */
 export type UnpackedRequest = { readonly request: WebhookRequest; readonly verification: Verification; readonly fault?: RejectionFault };
 
 const CODING_HEADER = 'content-encoding';
@@ -31,8 +31,8 @@ const unsupportedCoding = (header: string): RejectionFault => ({
 });
 
 /**
- * Removes the content codings of a request. Its signature may be that of the bytes as they came, which was verified
- * first, or that of the unpacked bytes, because many HTTP clients pack a body after the provider has signed it.
+ * The signature may be of the bytes as they came, which was verified first, or of the unpacked bytes: many HTTP clients pack a body after
+ * the provider has signed it.
  */
 export const unpackRequest = async (
   { verify }: Pick<VerificationPort, 'verify'>,
@@ -51,7 +51,7 @@ export const unpackRequest = async (
   return { request: unpacked, verification: verification.ok ? verification : await verify(scheme, unpacked, keys) };
 };
 
-/** A request whose body is in UTF-8. */
+/** The body is in UTF-8. */
 type Readable = { readonly request: WebhookRequest; readonly media: Media };
 
 const withContentType = (request: WebhookRequest, contentType: string): WebhookRequest => ({
@@ -59,7 +59,7 @@ const withContentType = (request: WebhookRequest, contentType: string): WebhookR
   header: (name) => (name === 'content-type' ? contentType : request.header(name)),
 });
 
-/** Returns a request with its body in UTF-8, or why its body cannot be read. */
+/** With its body in UTF-8, or why its body cannot be read. */
 export const readableRequest = (request: WebhookRequest): Readable | RejectionFault => {
   const contentType = request.header('content-type');
   const type = bodyTypeOf(contentType);

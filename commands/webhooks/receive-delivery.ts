@@ -14,15 +14,12 @@ import { readableRequest, type UnpackedRequest, unpackRequest } from './open-bod
 import type { BodyMemory, NewDelivery, RecordingPort, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
 
-/**
- * The outcome of a received delivery. `token` is the consistency token of the recorded event. It is null for a
- * duplicate, and for a delivery that is stored but not in the log yet.
- */
+/** `token`: of the recorded event; null for a duplicate, or if it is stored but not in the log yet. */
 export type DeliveryOutcome = {
   readonly id: string;
   readonly outcome: 'accepted' | 'blocked' | 'duplicate';
   readonly token: string | null;
-  /** What the provider gets for it; absent for the usual answer. */
+  /** What the provider gets; absent for the usual answer. */
   readonly answer?: ProviderAnswer;
 };
 
@@ -30,11 +27,11 @@ const PROBE_REPLY: HandshakeReply = { status: 200, body: null };
 
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
-/** A request whose signature is verified, and whose body is unpacked and in UTF-8. */
+/** The signature is verified, and the body is unpacked and in UTF-8. */
 type OpenedRequest = { readonly request: WebhookRequest; readonly media: Media; readonly signed: SignedDelivery; readonly key: Uint8Array };
 
 /**
- * Verifies the signature of a request, and makes its body readable.
+ * Verifies the signature, and makes the body readable.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, too_large, unavailable
  */
 const openRequest = async (
@@ -60,9 +57,8 @@ const openRequest = async (
 };
 
 /**
- * Receives a request from a provider, verifies its signature and answers a check of the address. Any other request is a
- * delivery, which is counted against the quota of the plan, checked by the guardrails, and recorded exactly once. A
- * redelivery is counted, too, but only if this process does not remember the first delivery.
+ * Verifies the signature, and answers a check of the address. Any other request is a delivery: counted against the plan's quota, checked
+ * by guardrails, and recorded exactly once. A redelivery is counted only if this process does not remember the first delivery.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (
@@ -104,9 +100,8 @@ const answerCheck = ({ answerHandshake }: RecordingPort, integration: Integratio
 };
 
 /**
- * Answers a request to the address that is no delivery: HEAD, with which some providers check it, or GET. `query` is
- * that of the URL.
- * @throws Refusal not_found, method_not_allowed, unavailable
+ * No delivery: HEAD, with which some providers check the address, or GET, with the `query` of the URL. @throws Refusal not_found,
+ * method_not_allowed, unavailable
  */
 export const checkAddress = async (
   { eligibility, recording }: WebhookPorts,
@@ -122,10 +117,7 @@ export const checkAddress = async (
   });
 };
 
-/**
- * A request to an existing integration. `matched` is the secret that verified the signature; null if the signature is
- * not verified yet.
- */
+/** To an existing integration. `matched`: the secret that verified the signature; null if not verified yet. */
 type SignedDelivery = {
   readonly request: WebhookRequest;
   readonly integration: Integration;
@@ -139,7 +131,7 @@ const NOT_UTF8: RejectionFault = {
   note: 'The body is not valid UTF-8: send it in UTF-8, or name its charset in the Content-Type',
 };
 
-/** Records that a request is rejected. @returns the refusal for its sender */
+/** @returns the refusal for the sender */
 const reject = (ports: WebhookPorts, signed: SignedDelivery, fault: RejectionFault, body?: InspectedBody): Refusal => {
   const { request, integration, preset, receivedAt } = signed;
   const identity = identityOf(preset, request, body);
@@ -151,8 +143,7 @@ const usedKey = ({ current, previous }: SigningKeys, matched: MatchedSecret | nu
   matched === 'previous' && previous ? previous : current;
 
 /**
- * Called before a large body of `size` bytes is read. Checks the size, and that the integration exists, and returns
- * memory for the body. If the size is above the limit, records a rejection.
+ * Before a large body of `size` bytes is read: checks the size (a rejection above the limit) and that the integration exists.
  * @throws Refusal too_large, not_found, unavailable
  */
 export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyMemory> => {
@@ -160,7 +151,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   if (size > MAX_BODY_BYTES) {
     if (integration) {
       const identity = identityOf(presetOf(integration), request);
-      // Limit the recorded size, because Content-Length can announce any number.
+      // Content-Length can announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
       const rejection = rejectionOf({ request, integration, identity }, { reason: 'too_large' }, announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
@@ -171,10 +162,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   return ports.verification.bodyMemory({ tenant: integration.tenant_id, integration: integration.id }, size);
 };
 
-/**
- * Counts a delivery against the quota of the plan. If the quota is used up, counts the delivery as a rejection.
- * @throws Refusal rate_limited, unavailable
- */
+/** Once the plan's quota is used up, counts the delivery as a rejection. @throws Refusal rate_limited, unavailable */
 const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, reportRateLimit: ReportRateLimit): Promise<void> => {
   const { integration, request, receivedAt } = verified;
   try {

@@ -16,17 +16,14 @@ export const Redeliver = z
 
 export type Redelivery = { id: string; message_id: string; agent_id: string; requeued_at: string };
 
-/** Checks that an agent accepts deliveries. `pointer` is the field with its id. @throws Refusal invalid, conflict */
+/** That it accepts deliveries. `pointer`: the field with its id. @throws Refusal invalid, conflict */
 export const checkAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw invalid(pointer, 'there is no such agent', 'unknown_agent');
   if (!state.is_active) throw conflict(pointer, 'agent_inactive', 'The agent is not active: activate it first');
 };
 
-/**
- * Sends an accepted delivery to the runners of an agent again, as a new message, however the earlier messages ended.
- * @throws Refusal not_found, conflict, invalid
- */
+/** An accepted delivery, as a new message, however the earlier ones ended. @throws Refusal not_found, conflict, invalid */
 export const redeliver = async (
   ctx: Ctx,
   { delivery_id, agent_id }: Input<typeof Redeliver, 'delivery_id'>,
@@ -40,7 +37,7 @@ export const redeliver = async (
   return { ...requeued, state: { id: delivery_id, message_id: message_id!, agent_id: agent!, requeued_at: requeued_at! } };
 };
 
-/** A message that the broker has given up or lost. `agent_id` is the agent to whose runners it was sent. */
+/** The broker has given it up or lost it. `agent_id`: the agent to whose runners it was sent. */
 export type DeadMessage = {
   readonly tenant: string;
   readonly agent_id: string;
@@ -48,7 +45,7 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/** Returns the reason why a message that was given up or lost must not be sent again; null if it can be sent. */
+/** Why it must not be sent again. */
 const obstacleOf = async ({ load }: ReactorCtx, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
   const [owner, agent, delivery] = await Promise.all([
     load(Tenant, tenant, { tenant }),
@@ -61,16 +58,12 @@ const obstacleOf = async ({ load }: ReactorCtx, { tenant, agent_id, delivery_id,
   return delivery.state.message_id === message_id ? null : 'it was sent again already';
 };
 
-/** The id of the new message (null with `dryRun`), or the reason why the delivery was skipped. */
+/** The new message (null with `dryRun`), or why the delivery was skipped. */
 export type SentAgain = { readonly message_id: string | null } | { readonly skipped: string };
 
 type Decision = (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[];
 
-/**
- * Applies the decision, unless there is a reason why the message must not be sent again. With `dryRun`, only looks for
- * such a reason.
- * @throws Refusal unavailable
- */
+/** Unless the message must not be sent again; with `dryRun`, only checks this. @throws Refusal unavailable */
 const sendAgain = async (ctx: ReactorCtx, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
   const obstacle = await obstacleOf(ctx, message);
   if (obstacle) return { skipped: obstacle };
@@ -80,17 +73,15 @@ const sendAgain = async (ctx: ReactorCtx, message: DeadMessage, decision: Decisi
 };
 
 /**
- * Sends a dead delivery to the runners of its agent again. Each message that was given up is sent again only once,
- * however often this is called. With `dryRun`, only checks whether it would be sent.
- * @throws Refusal unavailable
+ * Each message that was given up is sent again only once, however often this is called. With `dryRun`, only checks. @throws Refusal
+ * unavailable
  */
 export const redeliverDead = (ctx: ReactorCtx, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
   sendAgain(ctx, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
 
 /**
- * Sends a message again that the broker lost before a runner acknowledged it. Each lost message is sent again only
- * once, however often this is called. The new message has the same CloudEvents id, so that no runner processes a
- * delivery twice. With `dryRun`, only checks whether it would be sent.
+ * Lost by the broker before an acknowledgement. Sent only once, however often this is called, with the same CloudEvents id, so that no
+ * runner processes a delivery twice. With `dryRun`, only checks.
  * @throws Refusal unavailable
  */
 export const redriveLost = (ctx: ReactorCtx, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>

@@ -12,22 +12,22 @@ import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
 import { isFaultOfDelivery, prepareRelease, type ReleasePorts } from './release.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
-/** `held_at` is the time at which the delivery was received. */
+/** `held_at`: when the delivery was received. */
 export type HeldRef = { readonly tenant_id: string; readonly integration_id: string; readonly id: string; readonly held_at: string };
 
 export type HeldPorts = Omit<ReleasePorts, 'sourceOf' | 'guardrails'> & {
-  /** Returns the current source of a delivery, and whether it is paused. */
+  /** The current source. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource & { readonly is_paused?: boolean }>;
   readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'slackConfig' | 'takeRates' | 'evaluate'>;
 };
 
-/** Returns whether the tenant accepts deliveries and the agent is active. */
+/** The tenant accepts deliveries and the agent is active. */
 const canReceive = async ({ load }: ReactorCtx, tenant: string, agent_id: string): Promise<boolean> => {
   const [owner, agent] = await Promise.all([load(Tenant, tenant, { tenant }), load(Agent, agent_id, { tenant })]);
   return acceptsDeliveries(owner.state) && isActive(agent.state);
 };
 
-/** Counts a held delivery against the current limits. @returns whether they allow it */
+/** Against the current limits. @returns whether they allow the delivery */
 const takeLimits = async (ports: HeldPorts, source: GuardedSource, facts: Delivery.DeliveryFacts, at: string): Promise<boolean> => {
   const { tenant_id, provider } = source;
   const slack: SlackConfig | null = provider === 'slack' ? await ports.guardrails.slackConfig(tenant_id, facts.agent_id) : null;
@@ -36,23 +36,22 @@ const takeLimits = async (ports: HeldPorts, source: GuardedSource, facts: Delive
   return limits.length === 0 || (await ports.guardrails.takeRates(tenant_id, limits, at)) === null;
 };
 
-/** Returns whether a held delivery may go on now. If so, this has counted it against the limits. */
+/** If so, this has counted the delivery against the limits. */
 const mayGoOn = async (ctx: ReactorCtx, ports: HeldPorts, tenant_id: string, facts: Delivery.DeliveryFacts): Promise<boolean> => {
   if (!(await canReceive(ctx, tenant_id, facts.agent_id))) return false;
   const source = await ports.sourceOf(tenant_id, facts);
   return !source.is_paused && takeLimits(ports, source, facts, ctx.at());
 };
 
-/** A held delivery must wait. `until` is the time at which it can go on; null if this is not known. */
+/** `until` is null if it is not known when the delivery can go on. */
 type Wait = { readonly until: string | null };
 
-/** Returns when the working hours begin that hold a delivery; null if a rate holds it, which may be changed at any time. */
+/** When the working hours begin; null if a rate holds the delivery, which may be changed at any time. */
 const openingTime = ({ reason, held }: Delivery.DeliveryFacts): string | null =>
   reason === 'outside_working_hours' ? (held?.until ?? null) : null;
 
 /**
- * Sends one held delivery to its agent if the rules allow it now, or gives it up if it was held too long.
- * @returns null if it is not held any more
+ * Sends the delivery if the rules allow it now; gives it up if held too long. @returns null if it is not held any more
  * @throws Refusal conflict, unavailable, internal
  */
 const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id, held_at }: HeldRef): Promise<Wait | null> => {
@@ -67,13 +66,13 @@ const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id
 
 export type HeldRun = {
   readonly hasTime: () => boolean;
-  /** Reports that a delivery cannot go on now. @throws the error if no other delivery can go on either */
+  /** The delivery cannot go on now. @throws the error if no other delivery can go on either */
   readonly failed: (delivery: HeldRef, error: Error) => void;
 };
 
 /**
- * The result of a run. `waits` are the sources whose first delivery must wait; `failed` are those with a delivery that
- * could not go on because of an error. `isComplete` is false if the time was not enough for all deliveries.
+ * `waits`: sources whose first delivery must wait; `failed`: those with a delivery that failed. `isComplete` is false if the time was not
+ * enough.
  */
 export type HeldResult = {
   readonly waits: Map<string, Wait>;
@@ -87,8 +86,8 @@ export const sourceKey = ({ tenant_id, integration_id }: Pick<HeldRef, 'tenant_i
 const isErased = (error: unknown): boolean => error instanceof Refusal && error.code === 'not_found';
 
 /**
- * Sends the held deliveries that the rules allow now to their agents. Pass them in the order of their receipt. While one
- * waits, the later ones of its source wait, too. A delivery with a fault of its own stays held, and stops no other.
+ * Pass the deliveries in the order of their receipt: while one waits, the later ones of its source do, too. One with a fault of its own
+ * stays held, and stops no other.
  */
 export const handOnHeld = async (ctx: ReactorCtx, ports: HeldPorts, held: readonly HeldRef[], run: HeldRun): Promise<HeldResult> => {
   const result: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };

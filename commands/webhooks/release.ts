@@ -32,10 +32,10 @@ export type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
 export type ReleasePorts = {
   readonly readDelivery: ReadDelivery;
-  /** Returns the current source of a delivery. A source that is no connected integration has no rules of its own. */
+  /** The current source; without rules of its own if it is no connected integration. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource>;
   readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'evaluate'>;
-  /** Stores a redacted body, encrypted. @throws Refusal unavailable */
+  /** Encrypted. @throws Refusal unavailable */
   readonly storeBody: (delivery: DeliveryRef, facts: Delivery.DeliveryFacts, bytes: Uint8Array) => Promise<ReleasedBody>;
 };
 
@@ -49,10 +49,7 @@ const redactionTimeout = (): Refusal => {
   return new Refusal('unavailable', message, { retryAfter: RETRY_AFTER_SECONDS, errors });
 };
 
-/**
- * Returns whether the delivery itself prevents its release: it cannot be released or redacted, the redaction took too
- * long, or its body cannot be read.
- */
+/** The delivery cannot be released or redacted, the redaction took too long, or its body cannot be read. */
 export const isFaultOfDelivery = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'conflict' || error.extra.errors?.[0]?.code === TIMEOUT || isUnreadableBody(error));
 
@@ -63,8 +60,7 @@ const wholeBody = async ({ body }: StoredDelivery): Promise<Uint8Array> => {
 };
 
 /**
- * Applies the current rules that do not block, and the checks of the content, to a body. Returns null if there is
- * nothing to apply.
+ * Current rules that do not block, and checks of the content. Null if there is nothing to apply.
  * @throws Refusal conflict if the body cannot be redacted, unavailable if the redaction took too long
  */
 const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: StoredDelivery, set: RuleSet): Promise<RulesResult | null> => {
@@ -84,7 +80,7 @@ const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: Stor
   return result;
 };
 
-/** Returns the verdicts that found something and that the delivery does not have yet. */
+/** Those that found something and that the delivery does not have yet. */
 const newVerdicts = ({ guardrails }: Delivery.DeliveryFacts, { verdicts }: RulesResult) =>
   verdicts.filter(
     ({ rule, verdict }) => verdict !== 'pass' && !guardrails.some((known) => known.rule === rule && known.verdict === verdict),
@@ -94,9 +90,8 @@ const redactedBody = (stored: StoredDelivery, bytes: Uint8Array): Uint8Array =>
   stored.facts.provider === MAIL_PROVIDER ? withoutSplitMatches(contentIn(stored.body as Uint8Array), bytes) : bytes;
 
 /**
- * Redacts a blocked or held delivery by the current rules and patterns of its tenant, and stores the body if it has
- * changed.
- * @throws Refusal not_found, conflict, unavailable
+ * Redacts by the tenant's current rules and patterns, and stores the body if it has changed. @throws Refusal not_found, conflict,
+ * unavailable
  */
 export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef): Promise<ReleaseChecks> => {
   const stored = await ports.readDelivery(delivery.tenant_id, delivery.id);
@@ -105,7 +100,7 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   const mail = facts.mail ? { mail: facts.mail } : {};
   const source = await ports.sourceOf(delivery.tenant_id, facts);
   const rules = releaseRules(await ports.guardrails.ruleSet(source));
-  // A held delivery was checked when it arrived, but the rules that redact may have changed since then.
+  // Checked when it arrived, but the rules that redact may have changed since.
   if (facts.held && !redactsBodies(rules)) return { guardrails: [], ...mail };
   const result = await evaluate(ports, source, stored, rules);
   if (!result) return { guardrails: [], ...mail };
@@ -115,7 +110,7 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   return { guardrails, redactions: sumHits([...(facts.redactions ?? []), ...result.redactions]), body, ...mail };
 };
 
-/** Mail can only be released to its addressee: no other agent has it in its mailbox. @throws Refusal invalid */
+/** No other agent has the mail in its mailbox. @throws Refusal invalid */
 export const assertOwnMail = ({ facts }: Delivery.Delivery, agent_id: string): void => {
   if (facts?.provider === MAIL_PROVIDER && facts.agent_id !== agent_id)
     throw invalid('/agent_id', 'must be the agent to which the mail was sent, or absent', 'other_mailbox');
@@ -135,9 +130,8 @@ const viewOf = (id: string, { message_id, agent_id, released }: Delivery.Deliver
 };
 
 /**
- * Sends a blocked delivery to the runners of an agent, redacted. The caller needs the permission to assign work to this
- * agent.
- * @throws Refusal not_found, invalid, forbidden, conflict, unavailable
+ * Redacted. The caller needs the permission to assign work to the agent. @throws Refusal not_found, invalid, forbidden, conflict,
+ * unavailable
  */
 export const releaseDelivery = async (
   ctx: Ctx,

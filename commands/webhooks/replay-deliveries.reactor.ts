@@ -7,7 +7,7 @@ import { assertOwnMail, isFaultOfDelivery, prepareRelease, type ReleasePorts } f
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
-/** A job in the log. `actor` is who requested it, and `event_id` is the id of the event of this request. */
+/** `actor` requested the job; `event_id`: the event of this request. */
 export type StoredJob = {
   readonly state: ReplayJob.ReplayJob;
   readonly revision: number;
@@ -15,7 +15,7 @@ export type StoredJob = {
   readonly event_id: string;
 };
 
-/** A delivery of a job, and the decision that sends it again. `cause` is the id of the event that requested the job. */
+/** `cause`: the event that requested the job. */
 export type Requeue = JobRef & {
   readonly delivery_id: string;
   readonly actor: Actor;
@@ -23,31 +23,27 @@ export type Requeue = JobRef & {
   readonly decide: (delivery: Delivery.Delivery) => Promise<readonly Delivery.DeliveryEvent[]>;
 };
 
-/** The functions that the reactor needs from the log. They throw an error if the log cannot be reached. */
+/** They throw an error if the log cannot be reached. */
 export type ReplayPorts = {
-  /** Returns a job; null if there is no such job, or if its tenant was erased. */
+  /** Null if there is none, or if its tenant was erased. */
   readonly readJob: (job: JobRef) => Promise<StoredJob | null>;
-  /** Returns the id of the agent that first got a delivery. @throws Refusal not_found */
+  /** That first got the delivery. @throws Refusal not_found */
   readonly agentOf: (tenant_id: string, delivery_id: string) => Promise<string>;
   readonly isAgentActive: (tenant_id: string, agent_id: string) => Promise<boolean>;
   readonly isTenantActive: (tenant_id: string) => Promise<boolean>;
   /**
-   * Appends the events that the decision returns. For each job and delivery, this happens only once, even if several
-   * processes call it.
-   * @throws Refusal of the decision, not_found if the delivery was erased
+   * Only once for each job and delivery, even if several processes call it. @throws Refusal of the decision, not_found if the delivery was
+   * erased
    */
   readonly requeueOnce: (requeue: Requeue) => Promise<void>;
   readonly releases: () => Promise<ReleasePorts>;
-  /**
-   * Appends events to the job after this revision. Returns whether they were appended: they are not if the job has a
-   * later event.
-   */
+  /** After this revision. Returns false if the job has a later event. */
   readonly append: (job: JobRef, revision: number, events: readonly ReplayJob.ReplayJobEvent[]) => Promise<boolean>;
 };
 
-/** The number of deliveries that are appended at the same time. */
+/** Deliveries that are appended at the same time. */
 const CONCURRENCY = 10;
-/** The number of deliveries that are released at the same time. Each body (up to 25 MiB) is in memory. */
+/** Deliveries that are released at the same time: each body (up to 25 MiB) is in memory. */
 const RELEASE_CONCURRENCY = 2;
 
 type Sent = { readonly delivery_id: string; readonly agent_id: string };
@@ -63,7 +59,7 @@ const decisionOf = (ports: ReplayPorts, { tenant_id }: JobRef, { state }: Stored
   };
 };
 
-/** Returns why a delivery is skipped. @throws the error if the log cannot be reached */
+/** @throws the error if the log cannot be reached */
 const skipReason = (error: unknown): string => {
   if (!(error instanceof Refusal)) throw error;
   if (error.code === 'not_found') return 'the delivery was erased';
@@ -73,7 +69,7 @@ const skipReason = (error: unknown): string => {
   throw error;
 };
 
-/** Sends one delivery of a job again, or releases it. Returns why it was not sent; null if it was sent. */
+/** Or releases the delivery. Returns why it was not sent; null if it was. */
 const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: StoredJob, delivery_id: string): Promise<string | null> => {
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));
@@ -87,13 +83,13 @@ const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: Sto
   }
 };
 
-/** Returns the text for users about the skipped deliveries of a job. `error` is the text so far. */
+/** For users. `error`: the text so far. */
 const errorText = (skipped: number, reason: string | undefined, error: string | null): string | null =>
   skipped === 0 ? null : `${skipped} not sent: ${reason ?? error?.replace(/^\d+ not sent: /, '')}`;
 
 /**
- * Handles the next batch of a job. Each delivery is sent only once, even if a process is killed in the middle of a
- * batch and another one repeats it. A cancellation takes effect at the next batch. `at` is the present time.
+ * One batch. Each delivery is sent only once, even if a process is killed in the middle and another repeats it. A cancellation takes
+ * effect at the next batch. `at`: present time.
  * @returns whether the job is still running
  */
 export const advanceReplay = async (ports: ReplayPorts, ref: JobRef, at: string): Promise<boolean> => {

@@ -35,7 +35,7 @@ export const ReplayRequest = z
   })
   .meta({ id: 'ReplayRequest', examples: [{ from: '2026-11-21T10:00:00Z', to: '2026-11-21T11:00:00Z', outcome: 'dead' }] });
 
-/** The criteria by which deliveries are selected. `limit` is the maximum number of selected deliveries. */
+/** `limit`: of selected deliveries. */
 export type ReplayFilter = {
   readonly integration_id: string;
   readonly from: string;
@@ -46,10 +46,7 @@ export type ReplayFilter = {
   readonly limit: number;
 };
 
-/**
- * Returns the ids of the deliveries that the filter selects and that can be sent to a runner, in the order in which
- * they were received.
- */
+/** Those that can be sent to a runner, in the order of their receipt. */
 export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
 
 export type JobView = {
@@ -65,7 +62,7 @@ export type JobView = {
   finished_at: string | null;
 };
 
-/** The response to a dry run: what a job would do. */
+/** What a job would do. */
 export type DryRunView = Omit<JobView, 'id' | 'status'> & { id: null; status: 'dry_run' };
 
 export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
@@ -75,7 +72,7 @@ export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): L
   return { ...loaded, id, state: view };
 };
 
-/** Returns the response of a dry run, which is like a job but not stored. */
+/** Like a job, but not stored. */
 export const dryRun = (total: number, at: string, target: Pick<JobView, 'target_agent_id' | 'per_second'>): Loaded<DryRunView> => {
   const view: DryRunView = {
     id: null,
@@ -91,17 +88,13 @@ export const dryRun = (total: number, at: string, target: Pick<JobView, 'target_
   return { id: '', revision: -1, position: null, state: view };
 };
 
-/** Checks that one job can send these deliveries. @throws Refusal invalid */
+/** For one job. @throws Refusal invalid */
 export const assertNotTooMany = ({ length }: readonly string[]): void => {
   if (length > ReplayJob.MAX_REPLAYED)
     throw invalid('/from', `selects more than ${ReplayJob.MAX_REPLAYED} deliveries: choose a shorter time`, 'too_many');
 };
 
-/**
- * Requests a job that sends deliveries of an integration to runners again. With `dry_run`, only counts these
- * deliveries.
- * @throws Refusal not_found, invalid, conflict, unavailable
- */
+/** To runners. With `dry_run`, only counts the deliveries. @throws Refusal not_found, invalid, conflict, unavailable */
 export const requestReplay = async (
   ctx: Ctx,
   { tenant_id, id: integration_id, dry_run, ...input }: Input<typeof ReplayRequest, 'tenant_id' | 'id'>,
@@ -122,6 +115,6 @@ export const requestReplay = async (
   return viewOf(await ctx.transact(ReplayJob, ctx.newId(), ReplayJob.request(selection), { expectNew: true }));
 };
 
-/** Cancels a job. @throws Refusal not_found, conflict */
+/** @throws Refusal not_found, conflict */
 export const cancelReplay = async (ctx: Ctx, { id }: { id: string }): Promise<Loaded<JobView>> =>
   viewOf(await ctx.transact(ReplayJob, id, ReplayJob.cancel));

@@ -7,7 +7,7 @@ import type { Ctx, Loaded } from '../context.ts';
 import { checkAgent } from './redeliver.ts';
 import { assertNotTooMany, type DryRunView, dryRun, type JobView, viewOf } from './replay-deliveries.ts';
 
-/** The criteria by which deliveries of a tenant are selected. `agent_id` is the agent whose deliveries they are. */
+/** `agent_id`: the agent whose deliveries they are. */
 export type TenantCriteria = {
   readonly integration_id?: string | undefined;
   readonly agent_id?: string | undefined;
@@ -24,10 +24,7 @@ export type TenantCriteria = {
   readonly to?: string | undefined;
 };
 
-/**
- * `target_agent_id` is the agent that gets all deliveries; without it, each goes to the agent to which it was addressed.
- * `release_reason` is why blocked deliveries are released.
- */
+/** `target_agent_id` gets all deliveries; without it, each goes to its addressee. `release_reason`: why blocked ones are released. */
 type TenantReplay = TenantCriteria & {
   readonly tenant_id: string;
   readonly target_agent_id?: string | undefined;
@@ -36,16 +33,12 @@ type TenantReplay = TenantCriteria & {
   readonly dry_run: boolean;
 };
 
-/**
- * Finds at most `limit` deliveries of the tenant that match the criteria and can be sent to a runner or, with the
- * outcome `blocked`, released. They are in the order of their receipt.
- */
+/** At most `limit` that can be sent to a runner or, with the outcome `blocked`, released; in the order of their receipt. */
 export type FindDeliveries = (criteria: TenantCriteria, limit: number) => Promise<string[]>;
 
 /**
- * Checks that the agent and the origin of the deliveries exist. They may be deleted. The origin is a webhook
- * integration of the tenant, or anything else that has deliveries, such as a cron job.
- * @throws Refusal invalid
+ * Agent and origin (a webhook integration, or anything else with deliveries, such as a cron job) must exist; they may be deleted. @throws
+ * Refusal invalid
  */
 const checkCriteria = async (ctx: Ctx, { agent_id, integration_id }: TenantCriteria, find: FindDeliveries): Promise<void> => {
   if (agent_id !== undefined && (await ctx.load(Agent, agent_id)).state.status === 'absent')
@@ -57,7 +50,7 @@ const checkCriteria = async (ctx: Ctx, { agent_id, integration_id }: TenantCrite
     throw invalid('/integration_id', 'there is no such integration, and nothing else with this id has deliveries', 'unknown_integration');
 };
 
-/** Returns the criteria as the event of the request has them: without those that were not given. */
+/** As the event has them: without those that were not given. */
 const recordedCriteria = ({ provider, reason, rule, problem, ...given }: TenantCriteria) => ({
   ...(provider !== undefined && { provider }),
   ...(reason !== undefined && { reason }),
@@ -70,8 +63,7 @@ const recordedCriteria = ({ provider, reason, rule, problem, ...given }: TenantC
 });
 
 /**
- * Checks that a request for blocked deliveries has a reason for their release, and that its sender may assign work to
- * the target. Refuses such a reason in any other request.
+ * For blocked deliveries, requires a reason and the permission to assign work to the target; refuses a reason in any other request.
  * @throws Refusal invalid, forbidden
  */
 const checkRelease = async (ctx: Ctx, { outcome, release_reason, target_agent_id, dry_run }: TenantReplay): Promise<void> => {
@@ -86,8 +78,7 @@ const checkRelease = async (ctx: Ctx, { outcome, release_reason, target_agent_id
 const earlier = (one: string, other: string): string => (one < other ? one : other);
 
 /**
- * Requests a job that sends to runners again, or releases, all deliveries of a tenant that match all criteria and were
- * received before the request. With `dry_run`, only counts them.
+ * Sends or releases all deliveries that match all criteria and were received before the request; with `dry_run`, only counts them.
  * @throws Refusal invalid, conflict, unavailable
  */
 export const requestTenantReplay = async (ctx: Ctx, request: TenantReplay, find: FindDeliveries): Promise<Loaded<DryRunView | JobView>> => {

@@ -14,10 +14,7 @@ const NO_WEBHOOK: SkillTarget = { webhook: SkillWebhook.initial, fault: null };
 
 type States = { readonly tenant: Tenant.Tenant; readonly skill: Skill.Skill; readonly agent: Agent.Agent };
 
-/**
- * Returns the reason why no call of a webhook is accepted; null if there is none. If the agent is deleted, calls are
- * accepted and blocked, as for an inactive agent.
- */
+/** Calls for a deleted agent are accepted and blocked, as for an inactive one. */
 const faultOf = ({ status, id }: SkillWebhook.SkillWebhook, { tenant, skill, agent }: States): SkillTarget['fault'] => {
   if (!acceptsDeliveries(tenant)) return 'tenant_suspended';
   if (skill.status !== 'live') return 'skill_deleted';
@@ -27,10 +24,7 @@ const faultOf = ({ status, id }: SkillWebhook.SkillWebhook, { tenant, skill, age
   return mayUse(agent, id) ? null : 'skill_disabled';
 };
 
-/**
- * Creates the function that returns the called webhook with its state. Each call of the function checks the webhook,
- * its tenant, the skill, and whether the agent may use the skill. It returns a promise only if the log must be read.
- */
+/** Each call checks the webhook, its tenant, the skill, and whether the agent may use it. A promise only if the log must be read. */
 export const createSkillTarget = ({ loadCached }: AggregateReader): ((id: string) => SkillTarget | Promise<SkillTarget>) => {
   const withStates = <S, E extends DomainEvent, R>(
     aggregate: Aggregate<S, E>,

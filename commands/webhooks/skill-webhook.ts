@@ -11,7 +11,7 @@ export const SkillWebhookExpose = z
   .strictObject({ agent_id: idOf('agent', 'The agent that gets the calls; it must have the skill') })
   .meta({ id: 'SkillWebhookExpose' });
 
-/** The webhook of a skill in the form of responses. `token` is present only if the request has created it. */
+/** As in responses. `token`: only if the request has created it. */
 export type SkillWebhookView = {
   readonly skill_id: string;
   readonly agent_id: string;
@@ -34,10 +34,10 @@ const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<SkillWebhook.SkillWebhook
   return { ...loaded, state: { skill_id: loaded.id, agent_id, url, created_at, updated_at, token } };
 };
 
-/** Checks that the tenant has this skill. @throws Refusal not_found */
+/** @throws Refusal not_found if the tenant does not have this skill */
 const checkSkill = async (ctx: Ctx, skill_id: string): Promise<void> => Skill.assertExists((await ctx.load(Skill, skill_id)).state);
 
-/** Checks that an agent of the tenant has the skill. @throws Refusal not_found if there is no such skill, invalid */
+/** @throws Refusal not_found if there is no such skill, invalid if the agent does not have it */
 const checkGrant = async (ctx: Ctx, skill_id: string, agent_id: string): Promise<void> => {
   await checkSkill(ctx, skill_id);
   const { state: agent } = await ctx.load(Agent, agent_id);
@@ -46,8 +46,7 @@ const checkGrant = async (ctx: Ctx, skill_id: string, agent_id: string): Promise
 };
 
 /**
- * Exposes a skill of an agent, which gives the skill a webhook URL and a token. If the skill is already exposed, its
- * token stays, and calls go to this agent.
+ * Gives the skill a webhook URL and a token. If already exposed, the token stays, and calls go to this agent.
  * @throws Refusal not_found if there is no such skill, invalid if the agent does not have it
  */
 export const exposeSkill = async (
@@ -62,7 +61,7 @@ export const exposeSkill = async (
   return { ...viewOf(ctx, loaded, isNew ? token : null), existed: !isNew };
 };
 
-/** Returns the webhook of a skill, without its token. @throws Refusal not_found if the skill is not exposed */
+/** Without its token. @throws Refusal not_found if the skill is not exposed */
 export const readSkillWebhook = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<SkillWebhookView>> => {
   await checkSkill(ctx, skill_id);
   const loaded = await ctx.load(SkillWebhook, skill_id);
@@ -70,20 +69,20 @@ export const readSkillWebhook = async (ctx: Ctx, { tenant_id, skill_id }: OfSkil
   return viewOf(ctx, loaded, null);
 };
 
-/** Replaces the token of a webhook. Calls with the previous token are refused at once. @throws Refusal not_found */
+/** Calls with the previous token are refused at once. @throws Refusal not_found */
 export const rotateSkillToken = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<SkillWebhookView>> => {
   await checkOnce(ctx, () => checkSkill(ctx, skill_id));
   const token = newToken(ctx);
   return viewOf(ctx, await ctx.transact(SkillWebhook, skill_id, SkillWebhook.rotateToken(tenant_id, ctx.digest(token))), token);
 };
 
-/** Hides a skill: all calls of its webhook are refused. @throws Refusal not_found if the skill is not exposed */
+/** All calls of its webhook are refused. @throws Refusal not_found if the skill is not exposed */
 export const hideSkill = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<unknown>> => {
   await checkOnce(ctx, () => checkSkill(ctx, skill_id));
   return ctx.transact(SkillWebhook, skill_id, SkillWebhook.hide(tenant_id));
 };
 
-/** Sets `is_exposed` in the state of a skill. The skill's own stream does not contain this field. */
+/** Sets `is_exposed`, which the skill's own stream does not contain. */
 export const withExposure = async (ctx: Ctx, loaded: Loaded<Skill.Skill>): Promise<Loaded<Skill.Skill>> => {
   const { state } = await ctx.load(SkillWebhook, loaded.id);
   return { ...loaded, state: { ...loaded.state, is_exposed: state.status === 'exposed' } };

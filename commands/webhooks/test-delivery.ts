@@ -21,7 +21,7 @@ export const TestDelivery = z
 
 const USER_AGENT = 'annals-test-delivery';
 
-/** Returns the sample to send to an integration. @throws Refusal invalid, conflict */
+/** @throws Refusal invalid, conflict */
 const sampleFor = (integration: Integration.Integration, event: string | null | undefined) => {
   const { provider } = integration;
   if (!canSign(presetOf(integration).scheme)) {
@@ -39,8 +39,7 @@ const sampleFor = (integration: Integration.Integration, event: string | null | 
 };
 
 /**
- * Sends a signed sample of the provider to an integration. The sample passes through the same checks as a delivery from
- * outside.
+ * A signed sample of the provider, which passes the same checks as a delivery from outside.
  * @returns the id of the delivery
  * @throws Refusal not_found, invalid, conflict, and those of `receive`
  */

@@ -16,11 +16,11 @@ import { deliveryPreview } from './delivery-preview.ts';
 import { assertUsable } from './guardrails.ts';
 import type { ReceivedContent } from './webhook-ports.ts';
 
-/** The maximum number of deliveries on which rules are tried. If there are more, the newest ones are taken. */
+/** On how many deliveries rules are tried: the newest ones. */
 export const MAX_TRIED = 200;
-/** The maximum total size of the bodies that one trial reads, in bytes. */
+/** All bodies of one trial. */
 const MAX_TRIED_BYTES = 32 << 20;
-/** A trial ends after this many milliseconds. The remaining deliveries are not tried. */
+/** The remaining deliveries are not tried. */
 const MAX_TRIAL_MS = 10_000;
 
 export const GuardrailTrial = z
@@ -38,7 +38,7 @@ export const GuardrailTrial = z
   })
   .meta({ id: 'GuardrailTrial' });
 
-/** Checks that the tenant has the integration whose deliveries are used. @throws Refusal invalid */
+/** @throws Refusal invalid if the tenant does not have the integration */
 export const assertIntegration = async (
   ctx: Ctx,
   { integration_id }: Pick<z.output<typeof GuardrailTrial>, 'integration_id'>,
@@ -50,8 +50,7 @@ export const assertIntegration = async (
 };
 
 /**
- * Evaluates rules that do not count deliveries.
- * @returns the result; null if it takes too long
+ * For rules that do not count deliveries. @returns null if it takes too long
  * @throws Refusal unavailable
  */
 export type EvaluateTrial = (
@@ -64,33 +63,30 @@ export type EvaluateTrial = (
 export type TrialPorts = {
   readonly readDelivery: ReadDelivery;
   readonly evaluate: EvaluateTrial;
-  /** Returns the milliseconds of a clock that never goes back. */
+  /** In milliseconds; never goes back. */
   readonly clock: () => number;
 };
 
-/** What the tried rules decide about one delivery, and what was decided when it was received. */
+/** By the tried rules, and when the delivery was received. */
 export type TrialRow = {
   readonly delivery_id: string;
   readonly event: string | null;
   readonly provider: string;
   readonly received_at: string;
   readonly preview: readonly PreviewField[];
-  /**
-   * The verdict of the tried rules. Null if they were not tried on this delivery: its body is too large or cannot be
-   * read, or the trial took too long.
-   */
+  /** Null if not tried: the body is too large or cannot be read, or the trial took too long. */
   readonly verdict_now: TrialVerdict['verdict'] | null;
   readonly verdict_then: TrialVerdict['verdict'];
   readonly rule: string | null;
   readonly redactions: number;
-  /** How long the tried rules took together, in microseconds, and how long each of them took. */
+  /** Of the tried rules together, and (below) of each of them. */
   readonly microseconds: number;
   readonly times: readonly RuleTime[];
 };
 
 const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json', needsChecks: false };
 
-/** What is left for a trial: the number of bytes, and the time until it ends. */
+/** What is left for a trial: bytes, and the time until it ends. */
 type Budget = { bytes: number; readonly until: number };
 
 const bodyOf = async ({ facts, body }: StoredDelivery, budget: Budget): Promise<Uint8Array | null> => {
@@ -128,10 +124,7 @@ const rowOf = (delivery_id: string, stored: StoredDelivery, now: Decided | null,
   times,
 });
 
-/**
- * Tries rules on recorded deliveries, whose ids must be in the order in which they were received. Nothing is recorded.
- * @throws Refusal invalid, unavailable
- */
+/** On recorded deliveries, whose ids must be in the order of receipt. Nothing is recorded. @throws Refusal invalid, unavailable */
 export const tryGuardrails = async (
   ctx: Ctx,
   { readDelivery, evaluate, clock }: TrialPorts,
@@ -162,7 +155,7 @@ export const tryGuardrails = async (
   return rows;
 };
 
-/** Checks the arguments of a trial, and returns its period in UTC. @throws Refusal invalid */
+/** Returns the period of the trial in UTC. @throws Refusal invalid */
 export const checkTrial = (
   ctx: Ctx,
   { rules, redaction_patterns, ...times }: z.output<typeof GuardrailTrial>,
