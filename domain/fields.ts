@@ -77,7 +77,7 @@ const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < Y
 
 const toPlain = (value: unknown): unknown => (typeof value === 'string' ? plainDateTime(value) : value);
 
-/** Repeats the text as it arrived. */
+/** Says what is wrong, and repeats the text as it arrived. */
 const dateTimeFault = (value: unknown): string =>
   `must be an RFC 3339 date-time, such as 2026-03-14T09:26:53Z or 2026-03-14T10:26:53+01:00${typeof value === 'string' ? `; it is ${shownValue(value)}` : ''}`;
 

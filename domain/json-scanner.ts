@@ -75,7 +75,7 @@ const skipWhitespace = (bytes: Uint8Array, from: number): number => {
 const skipClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
   bytes[at] === (inObject[depth] === 1 ? CLOSE_OBJECT : CLOSE_ARRAY) ? at + 1 : ~at;
 
-/** And the colon after it. */
+/** Skips the colon after the name, too. */
 const skipName = (bytes: Uint8Array, at: number): number => {
   const end = bytes[at] === QUOTE ? skipString(bytes, at + 1) : ~at;
   if (end < 0) return end;

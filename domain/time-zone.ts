@@ -1,4 +1,4 @@
-/** No offsets such as `+01:00`, which `Intl` accepts, too: they have no daylight saving time. */
+/** Offsets such as `+01:00`, which `Intl` accepts, too, are no time zones: they have no daylight saving time. */
 export const isTimeZone = (name: string): boolean => {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

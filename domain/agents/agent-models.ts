@@ -23,7 +23,7 @@ export const reorderModelChain =
 export const linkOf = ({ created_at, ...model }: AgentModel): ChainLink => ({ ...model, since: created_at });
 
 /**
- * Adds a model or changes its access or priority; models at and after it move down. @throws Refusal not_found, conflict if the chain is
+ * Adds a model or changes its access or priority; those at and after it move down. @throws Refusal not_found, conflict if the chain is
  * full
  */
 export const grantModel =

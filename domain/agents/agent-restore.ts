@@ -5,10 +5,7 @@ import { linkOf } from './agent-models.ts';
 import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
 import { plainSettingsOf } from './plain-settings.ts';
 
-/**
- * If no OWNER of the agent is still a member, `restored_by` becomes its OWNER. @throws Refusal not_found, conflict if its slug is taken
- * now
- */
+/** If no OWNER of the agent is still a member, `restored_by` becomes one. @throws Refusal not_found, conflict if its slug is taken */
 export const undelete = (agent: Agent, members: Members, restored_by: string | null): AgentEvent[] => {
   if (agent.status === 'absent') throw new Refusal('not_found', 'There is no such agent');
   if (agent.status === 'released') throw new Refusal('conflict', 'Another agent uses the slug now: this agent cannot be restored');

@@ -74,7 +74,7 @@ export type Agent = AgentParts & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /** From the agent of which this one is a clone, until its own Slack settings are changed. Null if it is not a clone. */
+  /** From the agent that was cloned, until this agent's own Slack settings are changed. Null if it is not a clone. */
   inherited_slack_config: SlackConfig | null;
   /** The last event that turned the restriction to admins on or off. */
   admin_only_by: EventRef | null;

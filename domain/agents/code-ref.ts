@@ -20,7 +20,7 @@ export type RefSet = { readonly branches: readonly string[]; readonly tags: read
 // biome-ignore lint/suspicious/noControlCharactersInRegex: git does not allow control characters in names
 const NOT_IN_REF = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|(^|\/)\.|\.lock(\/|$)|^-|\.$|^$/;
 
-/** As git accepts it. */
+/** Whether git accepts the text as the name of a branch or tag. */
 export const isRefName = (text: string): boolean => !NOT_IN_REF.test(text);
 
 export const CodeRef = displayText(1, 128).refine(isRefName, 'must be a name that git accepts for a branch or tag');

@@ -34,10 +34,7 @@ const reachable = (from: string, next: (id: string) => readonly string[]): Set<s
   return found;
 };
 
-/**
- * `models` maps each model that can be reached from the chain to its chain. @throws Refusal invalid if a cycle would lead back to the
- * model
- */
+/** `models` maps each model that the chain reaches to its chain. @throws Refusal invalid if a cycle would lead back to the model */
 export const checkChain =
   (model_id: string, failover_chain: readonly string[], models: ById<readonly string[]>) =>
   (graph: FailoverGraph): FailoverEvent[] => {

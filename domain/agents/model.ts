@@ -41,7 +41,7 @@ export type Model = Omit<ModelFields, 'status'> & {
   updated_at: string;
 };
 
-/** What null in a change sets. */
+/** The values that null in a change sets. */
 const defaults = { available_to_all_tenants: true, config: {}, description: null, failover_chain: [], is_free: false, pricing: {} };
 
 export const initial: Model = {

@@ -1,7 +1,7 @@
 /** Limits the time: only this many first characters are compared. */
 const MAX_COMPARED = 128;
 
-/** The most changed characters between similar names. This also limits the time. */
+/** The maximum number of changed characters between similar names. This also limits the time. */
 const MAX_DISTANCE = 4;
 
 /** Levenshtein distance; Infinity if more than `limit`. Takes time proportional to the length multiplied by the limit. */
@@ -30,7 +30,9 @@ export const editDistance = (from: string, to: string, limit: number): number =>
 
 const shortened = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
 
-/** The most similar first. A name is similar if about a third of its characters differ (see `limit`), or if one contains the other. */
+/**
+ * The most similar first. A name is similar if at most about a third of its characters differ (see `limit`), or if one contains the other.
+ */
 export const nearestNames = (wanted: string, names: readonly string[], count: number): string[] => {
   const text = shortened(wanted);
   const limit = Math.min(MAX_DISTANCE, Math.max(2, Math.floor(text.length / 3)));

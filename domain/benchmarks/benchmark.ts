@@ -44,7 +44,7 @@ export type Benchmark = BenchmarkFields & {
   readonly updated_at: string;
 };
 
-/** What null in a change sets. */
+/** The values that null in a change sets. */
 const defaults = {
   dataset_sha256: null,
   default_harness: 'claude_code',

@@ -22,7 +22,7 @@ export type SellerEvent =
   | { type: 'PaymentEventRecorded'; data: SellerReport }
   | { type: 'SellerStatusChanged'; data: SellerStatus };
 
-/** `newest` report about the account. */
+/** `newest` is null if there is no report about the account. */
 export type Seller = SellerStatus & { readonly payment_account_id: string | null; readonly newest: SellerReport | null };
 
 export const initial: Seller = {

@@ -9,7 +9,7 @@ import { Refusal } from '../refusal.ts';
 export const category = 'identitylink';
 export const platform = true;
 
-/** If the browser has not been redirected back by then. */
+/** An attempt expires if the browser has not been redirected back by then. */
 export const LINK_LIFETIME_SECONDS = 600;
 
 /**

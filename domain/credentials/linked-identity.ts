@@ -116,7 +116,7 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
   }
 };
 
-/** Of accounts, it is not known whose they are. */
+/** It is not known whose an account is. */
 const hasSameAccess = ({ database: a }: LinkedIdentity, { database: b }: LinkedIdentity): boolean =>
   a?.username === b?.username && a?.port === b?.port && a?.database === b?.database;
 
@@ -144,7 +144,7 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
   if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
 };
 
-/** Since that revision never unlinked, and never gave access to something else. */
+/** Linked, and since that revision neither unlinked nor for another user or database. */
 export const isLinkedSince = ({ status, access_revision }: LinkedIdentity, revision: number): boolean =>
   status === 'linked' && access_revision === revision;
 

@@ -81,7 +81,7 @@ const ofPdf = (bytes: Uint8Array): Found[] => {
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
-/** Of the old binary format, by the names of the parts in the file. */
+/** Macros and embedded objects of the old binary format, by the names of the parts in the file. */
 const ofOffice = (bytes: Uint8Array): Found[] => {
   if (!OLE.every((byte, at) => bytes[at] === byte)) return [];
   return [

@@ -40,7 +40,7 @@ const bySubmission = (words: readonly string[]): AutomaticKind | null => {
   return words.some((word) => word !== 'no') ? 'generated' : null;
 };
 
-/** Programs that answer mail without RFC 3834. */
+/** Header fields of programs that answer mail without RFC 3834. */
 const REPLY_FIELDS = [
   'x-autoreply',
   'x-auto-reply',
@@ -82,8 +82,8 @@ const byFields = ({ headers }: MailSigns): AutomaticKind | null => {
 
 const DAEMON = /^(?:mailer-daemon|mail-daemon|postmaster\+bounce)@?/i;
 /**
- * Never to be answered automatically (RFC 3834, 2), with those of Mailman and ezmlm. Addresses in `-request` or `-owner` can also be
- * persons: lists that use them are known by their fields.
+ * Senders that must never be answered automatically (RFC 3834, 2), with those of Mailman and ezmlm. Addresses in `-request` or `-owner`
+ * can also be persons: lists that use them are known by their fields.
  */
 const LIST_SENDER = /^(?:owner-[^@]+|[^@]+-(?:bounces?(?:[+-][^@]*)?|return-[^@]*))@/i;
 

@@ -13,7 +13,7 @@ export const indexOfEntry = (entry_id: string): number => Number.parseInt(entry_
 export const isEntryOf = (import_id: string, entry_id: string): boolean =>
   isId25(entry_id) && entry_id.startsWith(import_id.slice(0, PREFIX_LENGTH));
 
-/** Of the ids that entries of this entry's import can have. */
+/** The lowest and the highest id that entries of this entry's import can have. */
 export const importIdRange = (entry_id: string): { readonly first: string; readonly last: string } => ({
   first: entry_id.slice(0, PREFIX_LENGTH) + '0'.repeat(INDEX_LENGTH),
   last: entry_id.slice(0, PREFIX_LENGTH) + 'z'.repeat(INDEX_LENGTH),

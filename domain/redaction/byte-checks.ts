@@ -61,7 +61,7 @@ export const isImageWithQuery = (bytes: Uint8Array, start: number): boolean => {
   return false;
 };
 
-/** The percent-encoded character at `start`, and three more. */
+/** `start` is a percent-encoded character; three more follow it. */
 export const hasFourEscapes = (bytes: Uint8Array, start: number): boolean => [3, 6, 9].every((offset) => bytes[start + offset] === 0x25);
 
 export const hasTwoEntities = (bytes: Uint8Array, start: number): boolean => {
@@ -71,7 +71,7 @@ export const hasTwoEntities = (bytes: Uint8Array, start: number): boolean => {
 
 /** JSON writers often escape markup, quotes, slashes and control characters: not suspicious. */
 const USUAL_ESCAPES = /^00(?:[01]|2[26f7]|3[ce]|5c|7f)/i;
-/** Of characters that `hasUnusualText` finds, and of those in the words that the filter searches for. */
+/** Escapes of characters that `hasUnusualText` finds, and of those in the words that the filter searches for. */
 const HIDDEN_ESCAPES = /^(?:00ad|20(?:0[b-f]|2[a-e]|6)|feff|ff[2-5]|db40|d835|0[34]|5ffd|65e0|7121|5fd8|bb34|c78a|062a|0648|0928)/i;
 /** The first two hex digits of what HIDDEN_ESCAPES matches. */
 export const ESCAPE_STARTS = ['00', '20', 'fe', 'ff', 'db', 'd8', '03', '04', '5f', '65', '71', 'bb', 'c7', '06', '09'];

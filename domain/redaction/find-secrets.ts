@@ -5,7 +5,7 @@ const TOKEN_CHARACTER = /[\w-]/;
 const MAX_JWT_PART = 8_192;
 const JWT_PAYLOAD = '.eyJ';
 
-/** Of the token that ends before `end`; at least `min`. */
+/** The index at which the token that ends before `end` starts; at least `min`. */
 const tokenStart = (text: string, end: number, min: number): number => {
   let start = end;
   while (start > min && TOKEN_CHARACTER.test(text[start - 1]!)) start--;

@@ -1,4 +1,4 @@
-/** The name under which matching texts are reported. */
+/** Texts that match are reported under the name. */
 export type InjectionPattern = { readonly name: string; readonly pattern: RegExp };
 
 const oneOf = (words: string): string => `(?:${words.trim().replace(/\s*\|\s*/g, '|')})`;

@@ -6,7 +6,7 @@ const MAX_LOCAL_PART = 64;
 const MAX_DOMAIN = 253;
 const LOCAL_PART = /[\p{L}\p{M}\p{Nd}.!#$%'+^_~-]+$/u;
 const DOMAIN = /^(?:[\p{L}\p{Nd}](?:[\p{L}\p{M}\p{Nd}-]{0,61}[\p{L}\p{M}\p{Nd}])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[\p{L}\p{M}]{2,63})/u;
-/** A picture for screens with many pixels, such as `logo@2x.png`. */
+/** The end of the name of a picture for screens with many pixels, such as `logo@2x.png`. */
 const PICTURE = /^\d(?:\.\d)?x(?:-[\w-]*)?\.(?:png|jpe?g|gif|webp|avif|svg|heic)$/i;
 
 /** Chinese, Japanese and Korean are often mixed in one word. */

@@ -27,7 +27,7 @@ const asciiDigit = (character: string): string => {
 
 const FULL_WIDTH = /[\uff08-\uff0b\uff0d\uff0e\uff20-\uff3a\uff3f\uff41-\uff5a]/;
 const FULL_WIDTH_OFFSET = 0xfee0;
-/** Looks like a dash, and is written as one between digits. */
+/** A sign for long vowels, which looks like a dash, and is written as one between digits. */
 const LONG_VOWEL = '\u30fc';
 
 /** For a character that is not ASCII. `before`: the character before it in the result. */

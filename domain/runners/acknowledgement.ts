@@ -22,10 +22,7 @@ export type SettledDelivery = {
  */
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
-/**
- * Ended with a negative acknowledgement by the runner; `attempts` is the attempt's number. The broker sends the message again or gives it
- * up.
- */
+/** Ended with the runner's negative acknowledgement; `attempts` is its number. The broker sends the message again or gives it up. */
 export type FailedAttempt = SettledDelivery;
 
 /** Acknowledged by a runner, or given up by the broker. */

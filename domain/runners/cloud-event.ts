@@ -107,7 +107,7 @@ export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
 
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
-/** A credential request is fulfilled. Without the value: the runner gets it when it reads its runtime again. */
+/** The message lacks the submitted value: the runner gets it when it reads its runtime again. */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
   const body = encoder.encode('{"status":"fulfilled"}');

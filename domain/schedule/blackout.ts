@@ -107,19 +107,19 @@ export const lift = (blackout: Blackout): BlackoutEvent[] => {
 /** In a year without 29 February, 28 February takes its place. */
 const inYear = (date: string, year: number): string => Temporal.PlainDate.from(date).with({ year }).toString();
 
-/** Of a yearly blackout, `years` years after its first year. */
+/** The days of a yearly blackout, `years` years after its first year. */
 const daysAfter = ({ start_date, end_date }: BlackoutDays, years: number): readonly [string, string] => [
   inYear(start_date, Number(start_date.slice(0, 4)) + years),
   inYear(end_date, Number(end_date.slice(0, 4)) + years),
 ];
 
-/** For which `periodsFrom` lists a yearly blackout. */
+/** Years for which `periodsFrom` lists a yearly blackout. */
 const MAX_YEARS = 30;
 const LAST_YEAR = 9_999;
 
 const yearOf = (date: string): number => Number(date.slice(0, 4));
 
-/** Except periods that end before `day`. */
+/** The first and the last day of each period, except of those that end before `day`. */
 export const periodsFrom = (blackout: BlackoutDays, day: string): readonly (readonly [first: string, last: string])[] => {
   const { end_date, recurring_yearly } = blackout;
   const first = Math.max(0, yearOf(day) - yearOf(end_date));

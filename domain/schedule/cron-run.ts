@@ -227,5 +227,5 @@ export const recordSent =
 
 const OCCURRENCE_ID = /^(?:[0-9a-f]{32}|c[a-z0-9]{24})$/;
 
-/** Of an occurrence or a requested run. */
+/** The id of an occurrence or of a requested run. */
 export const isOccurrenceId = (text: string): boolean => OCCURRENCE_ID.test(text);

@@ -26,7 +26,7 @@ export type JobImpact = {
 /** `scheduled_at`: since when the schedule is as it is (RFC 3339). */
 export type ScheduledJob = PlannedJob & { readonly scheduled_at: string };
 
-/** Due times per day. */
+/** Due times that are listed for a day. */
 const MAX_LISTED = 3;
 
 const LAST_DAY = '9999-12-31';
@@ -64,7 +64,7 @@ type Steps<T> = Generator<void, T>;
 /** 'unknown' if the budget ended before a run was found. */
 type IsDue = boolean | 'unknown';
 
-/** Outside of present blackouts. `to` is null for no end. */
+/** Whether the job is due outside of present blackouts. `to` is null for no end. */
 const runsBetween = function* (job: ScheduledJob, from: string, to: string | null, { blackouts, budget }: ImpactOptions): Steps<IsDue> {
   let due = nextOccurrence(job.recurrence, justBefore(later(from, job.scheduled_at)));
   for (; due !== null && (to === null || due < to); due = nextOccurrence(job.recurrence, due)) {
@@ -75,7 +75,7 @@ const runsBetween = function* (job: ScheduledJob, from: string, to: string | nul
   return false;
 };
 
-/** On other days than those of the period; past runs count. */
+/** Whether the job runs in the month on other days than those of the period; past runs count. */
 const runsInMonth = function* (job: ScheduledJob, month: string, options: ImpactOptions): Steps<IsDue> {
   const { timezone: zone } = options.days;
   const [first, last] = options.period;

@@ -99,5 +99,5 @@ export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | nu
   }
 };
 
-/** As an instant. */
+/** As `nextDueTime`, but only the instant. */
 export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => nextDueTime(recurrence, after)?.due_at ?? null;

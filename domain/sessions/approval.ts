@@ -36,7 +36,7 @@ export type Approval = RequestFields & {
   readonly created_at: string;
   readonly sealed_comment: string | null;
   readonly decided_by_id: string | null;
-  /** Of the decision, the expiry or the cancellation. */
+  /** The time of the decision, the expiry or the cancellation. */
   readonly decided_at: string | null;
 };
 
@@ -79,7 +79,7 @@ export const closedApproval = (approval: Approval, event: Recorded<Exclude<Appro
   return { ...closed, sealed_comment: data.sealed_comment, decided_by_id: actor.kind === 'user' ? actor.id : null };
 };
 
-/** Because their session ends. */
+/** For a session that ends. */
 export const cancelApprovals = (agent_id: string, open: readonly OpenApproval[]) =>
   open.map(({ message_id }) => ({ type: 'ApprovalCancelled', data: { agent_id, message_id } }) as const);
 

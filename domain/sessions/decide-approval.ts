@@ -5,7 +5,7 @@ import { appendMessage, assertOpen, type NewMessage, type Session, type SessionE
 const openApproval = ({ open_approvals }: Session, message_id: string): OpenApproval | undefined =>
   open_approvals.find((one) => one.message_id === message_id);
 
-/** For a conflict and a problem document. */
+/** The kind of the conflict, and of the problem document, for an expired approval. */
 export const APPROVAL_EXPIRED = 'approval_expired';
 
 export const approvalExpired = (expires_at: string | null) =>

@@ -2,8 +2,8 @@ import { cancelApprovals, isOverdue } from './approval.ts';
 import { isOpen, type Session, type SessionEvent, sentFields } from './session.ts';
 
 /**
- * Of the session or of one of its approvals, if due at `at`. Repeat until there is no event: each names the event that was sent to the
- * runner before, so there is one event per call.
+ * Expires the session or one of its approvals if due at `at`. Repeat until there is no event: each names the event that was sent to the
+ * runner before, so there is one per call.
  */
 export const expire =
   (at: string) =>

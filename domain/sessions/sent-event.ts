@@ -15,7 +15,7 @@ import {
 
 // What persons do in a session; each of these events is sent to the runner.
 
-/** `message` is the first one. */
+/** `message` is the first message, if any. */
 export const assign = (data: StartedFields & Cause & Continued, message: NewMessage | null) => (): SessionEvent[] => {
   const { agent_id, title, continues_id } = data;
   const first = message && writtenMessage(initial, message);

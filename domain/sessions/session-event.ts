@@ -21,7 +21,7 @@ export type StartedFields = {
   /** The delivery that is processed in the session. */
   delivery_id: string | null;
   cron_occurrence_id: string | null;
-  /** The user for whom the session runs; null if it is the user who started it, or nobody. */
+  /** The user for whom the session runs; null if it is the user who started it, or if it runs for no user. */
   user_id: string | null;
   expires_at: string;
   /** At the start of the session. */
@@ -57,7 +57,7 @@ type OfAgent = { agent_id: string };
 export type SessionEvent =
   /** Events that were stored before these fields existed lack the cause or `continues_id`. */
   | { type: 'SessionStarted'; data: StartedFields & Partial<Cause & Continued> }
-  /** A person starts the session; the runner gets this event. `message` is the first one. */
+  /** A person starts the session; the runner gets this event. `message` is the first message, if any. */
   | { type: 'SessionAssigned'; data: OfAgent & SentFields & Continued & { message: SentMessage | null } }
   /** `files` is absent if the message names none. */
   | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string; files?: readonly AttachmentFields[] } }

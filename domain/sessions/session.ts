@@ -22,7 +22,7 @@ export * from './session-event.ts';
 
 export const category = 'session';
 
-/** The files that were added last. */
+/** Messages can name only the files that were added last. */
 export const MAX_NAMED_FILES = 20;
 
 /** Without the content, which is not part of the state: a session can have many long messages. */
@@ -154,7 +154,7 @@ export const messageIn = ({ type, data }: SessionEvent): (Written & { readonly s
   return type === 'MessageAppended' || type === 'SessionMessageSent' ? data : null;
 };
 
-/** To the runner of the agent. Events that the runner itself causes are not. */
+/** Whether the event is sent to the agent's runner. Events that the runner itself causes are not. */
 export const isSent = ({ type, data }: SessionEvent): boolean =>
   type === 'SessionAssigned' ||
   type === 'SessionMessageSent' ||

@@ -3,12 +3,12 @@ import { isMetadata } from './archive-metadata.ts';
 import { badArchive, quoted } from './archive-rules.ts';
 import { MANIFEST } from './manifest.ts';
 
-/** Names in a refusal. */
+/** Names that a refusal lists. */
 const MAX_LISTED = 5;
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Depends on the other files, too. */
+/** Whether it is the manifest depends on the other files, too. */
 export const mayBeManifest = (path: string): boolean => nameOf(path) === MANIFEST;
 
 const listed = (names: readonly string[]): string =>

@@ -25,7 +25,7 @@ export type SkillFields = {
 /** Null clears `config_schema` and resets `visibility`; for any other field, null means no change. */
 export type SkillChanges = { [Name in keyof Omit<SkillFields, 'slug'>]?: SkillFields[Name] | null | undefined };
 
-/** `digest` as of `digestOf`. */
+/** `digest` of the content (see `digestOf`). */
 type NewSkill = SkillFields & { digest: string; generation: number };
 
 /** `package_digest`: SHA-256 of the archive's bytes, under which it is stored; `package_bytes`: its size. */
@@ -84,7 +84,7 @@ export const initial: Skill = {
   updated_at: '',
 };
 
-/** What null in a change sets. */
+/** The values that null in a change sets. */
 const defaults = { visibility: 'private', config_schema: null } as const;
 
 type CreatedEvent = Exclude<SkillEvent, { type: 'SkillUpdated' | 'SkillDeleted' }>;

@@ -31,7 +31,7 @@ export type Tool = ToolFields & {
 
 export type ToolChanges = { [Name in keyof ToolFields]?: ToolFields[Name] | null | undefined };
 
-/** What null in a change sets. */
+/** The values that null in a change sets. */
 const defaults = { description_long: '', input_schema: {} };
 
 export const initial: Tool = {
@@ -68,10 +68,7 @@ export const assertExists = (tool: Tool): void => {
   if (tool.status === 'absent' || tool.status === 'removed') throw new Refusal('not_found', 'There is no such tool');
 };
 
-/**
- * No events if the tool in this stream is removed: the caller then tries the name's next generation. @throws Refusal conflict if it is
- * taken
- */
+/** No events if the tool in this stream is removed: try the name's next generation then. @throws Refusal conflict if the name is taken */
 export const register =
   (fields: ToolFields) =>
   (tool: Tool): ToolEvent[] => {

@@ -7,8 +7,8 @@ import { partsField } from './delivery-body.ts';
 export const BENCHMARK_PROVIDER = 'benchmark';
 
 /**
- * Sends a benchmark run to its agent. Recorded, sent, acknowledged and sent again like a provider's delivery. It has the id of the run;
- * `integration_id` is the id of the benchmark.
+ * The delivery sends a benchmark run to its agent: it is recorded, sent, acknowledged and sent again like a provider's. It has the id of
+ * the run; `integration_id` is the id of the benchmark.
  */
 export type BenchmarkDeliveryFacts = DeliveryFacts & { provider: typeof BENCHMARK_PROVIDER; benchmark: string };
 

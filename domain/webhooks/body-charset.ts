@@ -51,7 +51,7 @@ export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf
   return third === 0 || third === undefined ? 'utf-16be' : null;
 };
 
-/** Of UTF-16 that begins with an ASCII character; null if unclear. */
+/** The byte order of UTF-16 that begins with an ASCII character; null if unclear. */
 const byteOrder = ([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | null => {
   if (second === 0) return 'utf-16le';
   return first === 0 ? 'utf-16be' : null;

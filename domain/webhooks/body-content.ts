@@ -57,13 +57,15 @@ const mapForm = (form: string, map: MapText): string => {
   return isChanged ? new URLSearchParams(mapped).toString() : form;
 };
 
-/** All fields with these names. */
+/** Replaces all fields with these names. */
 const replaceFields = (form: string, paths: readonly ValuePath[], text: string): string => {
   const names = new Set(paths.map(([name]) => name));
   return new URLSearchParams(formFields(form).map(([name, value]) => [name, names.has(name) ? text : value])).toString();
 };
 
-/** Of the body or its field `payload`. For a form without JSON, the names and values of its fields in UTF-8, each between spaces. */
+/**
+ * The JSON of the body or its field `payload`; of a form without JSON, the names and values of its fields in UTF-8, each between spaces.
+ */
 export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): Uint8Array => {
   if (media === 'json') return bytes;
   if (json === 'json') return payloadOf(bytes)!;

@@ -94,7 +94,7 @@ const fieldsOf = (
   return unclear.length === 0 ? { fields } : { fields, unclear };
 };
 
-/** For bytes that are not UTF-8. Different bytes would look the same. */
+/** Replaces bytes that are not UTF-8. Different bytes would look the same. */
 const REPLACEMENT = '\ufffd';
 
 const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<string, FieldText> => {

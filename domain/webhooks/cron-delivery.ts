@@ -8,8 +8,8 @@ import type { DeliveryFacts } from './delivery.ts';
 export const CRON_PROVIDER = 'cron';
 
 /**
- * Sends a cron job's message to an agent. Recorded, sent, acknowledged and sent again like a provider's delivery. `integration_id`: the
- * job; `provider_delivery_id`: the occurrence.
+ * The delivery sends a cron job's message to an agent: it is recorded, sent, acknowledged and sent again like a provider's.
+ * `integration_id`: the job; `provider_delivery_id`: the occurrence.
  */
 export type CronDeliveryFacts = DeliveryFacts & { provider: typeof CRON_PROVIDER; cron: CronOrigin };
 

@@ -22,7 +22,7 @@ export type DeliveryFacts = GuardrailResult & {
   /** Of the received body, in hex. */
   sha256: string;
   size_bytes: number;
-  /** Chunks of a large body (see delivery-body.ts); absent if the data of the event are the body, otherwise they are empty. */
+  /** The number of chunks of a large body (see delivery-body.ts); the event's data are then empty. Absent if the data are the body. */
   parts?: number;
   /** Undefined if the data are not encrypted, or were decrypted when they were read. */
   sealed?: SealedWith;
@@ -163,7 +163,7 @@ const ACCEPTED: readonly string[] = [
   'MailReceived',
 ] satisfies DeliveryEvent['type'][];
 
-/** The first event of a delivery that is sent to an agent. */
+/** Whether the type is that of the first event of a delivery that is sent to an agent. */
 export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 
 /** The delivery must not go to a runner. */

@@ -23,7 +23,7 @@ const squareOfX = (y: bigint): bigint => {
   return ((ySquare - 1n + PRIME) * inverse((D * ySquare + 1n) % PRIME)) % PRIME;
 };
 
-/** Of twice the point. Doubling a point of a small order three times gives the neutral point. */
+/** The y coordinate of twice the point. Doubling a point of a small order three times gives the neutral point. */
 const doubledY = (y: bigint): bigint => {
   const [ySquare, xSquare] = [(y * y) % PRIME, squareOfX(y)];
   const product = (((D * xSquare) % PRIME) * ySquare) % PRIME;

@@ -68,7 +68,7 @@ const membersOf = (json: string): number => {
 /** Strings, and numbers that JavaScript may not represent exactly. */
 const STRING_OR_LONG_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d(?:[\d.]{15}|[\d.]*[eE])/g;
 
-/** Numbers that JavaScript may not represent exactly. Most JSON has no such text at all. */
+/** Whether JavaScript may not represent a number exactly. Most JSON has no such text at all. */
 const hasLongNumber = (json: string): boolean => {
   if (!/\d{16}|\d[eE]|\d\.\d{10}/.test(json)) return false;
   for (const [token] of json.matchAll(STRING_OR_LONG_NUMBER)) if (token[0] !== '"') return true;

@@ -5,7 +5,7 @@ import { MAX_BODY_BYTES } from './delivery-body.ts';
 
 /** Per tenant, and per integration. */
 export const MAX_RULES = 50;
-/** Blocked if more deliveries led to it, one causing the next. AWS Lambda stops recursive calls at the same number. */
+/** A delivery is blocked if more deliveries led to it, one causing the next. AWS Lambda stops recursive calls at the same number. */
 export const MAX_CAUSATION_DEPTH = 16;
 const MAX_RATE = 100_000;
 const MAX_RATE_SECONDS = 86_400;

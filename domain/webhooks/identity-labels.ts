@@ -2,7 +2,7 @@ import type { InspectedBody } from './body-inspection.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
 import type { PresetOwner } from './provider-preset.ts';
 
-/** The delivery id, or the event, cannot be read from the body's field that the owner of the integration has set. */
+/** The labels say that the id, or the event, cannot be read from the body's field that the owner of the integration has set. */
 export const identityLabels = (
   { delivery_id_source, options }: PresetOwner,
   { sha256, fields, unclear = [] }: InspectedBody,

@@ -132,7 +132,7 @@ export const checkConnection = (
   return readSecret(provider, options, secret);
 };
 
-/** If the user has not chosen. If the provider signs the delivery id, a known body cannot be sent with another id: no guard is needed. */
+/** Used if the user has not chosen one. If the provider signs the delivery id, a known body cannot be sent with another id. */
 export const defaultReplayGuard = (source: IntegrationSource): ReplayGuard => (presetOf(source).isIdSigned ? 'off' : 'mark');
 
 /** Below the public URL of the platform. */

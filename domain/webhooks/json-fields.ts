@@ -1,6 +1,6 @@
 /**
- * A string, or a number with exactly its digits. `unclear`: another type, or several members with its name and different values, of which
- * some programs read the first, others the last.
+ * A string, or a number with exactly its digits. `unclear`: another type, or several members with its name and different values: some
+ * programs read the first, others the last.
  */
 export type FieldText = { readonly text: string } | 'unclear';
 
@@ -152,7 +152,7 @@ const readValue = (scan: Scan, at: number, node: Node): number => {
   return end;
 };
 
-/** By JSON pointer (RFC 6901); valid JSON only. Without fields that do not exist. */
+/** The fields that exist, by JSON pointer (RFC 6901); for valid JSON only. */
 export const jsonFields = (json: Uint8Array, pointers: readonly string[]): ReadonlyMap<string, FieldText> => {
   const scan: Scan = { json: Buffer.from(json.buffer, json.byteOffset, json.length), found: new Map() };
   readValue(scan, skipBlanks(scan.json, 0), treeOf(pointers));

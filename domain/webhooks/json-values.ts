@@ -29,7 +29,7 @@ const keepDigits = (number: number, source: string): unknown => (String(number) 
 export const parseForDisplay = (json: string): unknown =>
   UNUSUAL_NUMBER.test(json) ? parseWithNumbers(json, keepDigits) : (JSON.parse(json) as unknown);
 
-/** As of `parseForDisplay`. */
+/** A raw number of `parseForDisplay`. */
 export const isRawNumber = (value: unknown): boolean => sourceJson.isRawJSON(value);
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -5,7 +5,7 @@ import type { MailOrigin } from './mail-origin.ts';
 
 export const MAIL_PROVIDER = 'mail';
 
-/** It has the id of the mail message; `integration_id` is the id of the mailbox. */
+/** The delivery has the id of the mail message; `integration_id` is the id of the mailbox. */
 export type MailFacts = DeliveryFacts & { provider: typeof MAIL_PROVIDER; mail: MailOrigin };
 
 export type NewMail = {

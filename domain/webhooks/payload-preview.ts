@@ -54,8 +54,8 @@ const fieldsOf = (document: unknown, candidates: readonly PreviewCandidate[]): P
 };
 
 /**
- * Distinguish the payload from others of its provider: at most two, best first. Without a known field, the first fields with a text or a
- * whole number.
+ * Fields that distinguish the payload from others of its provider: at most two, best first. Without a known field, the first fields with a
+ * text or a whole number.
  */
 export const payloadPreview = (provider: string, document: unknown): PreviewField[] => {
   const candidates = provider === MAIL_PROVIDER ? MAIL : findDefinition(provider)?.preview;

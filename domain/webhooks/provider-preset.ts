@@ -28,7 +28,7 @@ export type ProviderPreset = {
   readonly needsBody: boolean;
 };
 
-/** Headers of which a request must have one and has none, so that its signature cannot be checked. */
+/** A request must have one of these headers and has none, so that its signature cannot be checked. */
 export const missingHeaders = (
   { scheme, delivery, isIdSigned }: ProviderPreset,
   request: Pick<SignedRequest, 'header'>,

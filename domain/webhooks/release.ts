@@ -10,7 +10,7 @@ const SOLE_RELEASE = 'A delivery is released only once: to send it again, redeli
 const unreleasable = (code: string, detail: string, members?: Readonly<Record<string, unknown>>) =>
   conflict('/path/delivery_id', code, detail, members);
 
-/** @throws Refusal not_found, conflict if the delivery is not blocked, held, or was held too long */
+/** @throws Refusal not_found, conflict unless the delivery is blocked or held, or was held too long */
 export const assertReleasable = ({ status, released }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (released) {

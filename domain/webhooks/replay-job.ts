@@ -3,7 +3,7 @@ import { conflict, notFound } from '../refusal.ts';
 
 export const category = 'replay';
 
-/** Per job. */
+/** Deliveries of one job. */
 export const MAX_REPLAYED = 5_000;
 
 /** Deliveries between two events of a job; also the maximum of `per_second`. */

@@ -40,7 +40,7 @@ export const verifySignature = (scheme: SignatureScheme, request: SignedRequest,
   return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
-/** Or the reason why the request cannot be checked. */
+/** Returns the reason if the request cannot be checked. */
 export const signatureClaim = (
   scheme: SignatureScheme,
   request: SignedRequest,

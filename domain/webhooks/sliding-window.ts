@@ -4,7 +4,7 @@ export type RateLimit = { readonly key: string; readonly max: number; readonly w
 /** A flat list of pairs, in ascending order: a time in Unix milliseconds, and the number of deliveries then. */
 export type WindowState = readonly number[];
 
-/** About the most different times in a window, so that its state stays small even if many deliveries are allowed. */
+/** A window has at most about this many different times, so that its state stays small even if many deliveries are allowed. */
 const RESOLUTION = 256;
 
 export const emptyWindow: WindowState = [];
@@ -36,7 +36,7 @@ export const roomAt = (state: WindowState, limit: RateLimit, now: number): numbe
   return now;
 };
 
-/** Stored as the later one. Up to RESOLUTION deliveries, each time is stored. */
+/** Both are then stored as the later one. Up to RESOLUTION deliveries, each time is stored. */
 const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): boolean => {
   const slotMs = max <= RESOLUTION ? 1 : windowMs / RESOLUTION;
   return Math.floor(one / slotMs) === Math.floor(other / slotMs);

@@ -1,7 +1,7 @@
 import type { SignatureScheme, SignedTimestamp } from './signature-scheme.ts';
 import { signedMessage } from './signed-message.ts';
 
-/** Between the signed timestamp and the clock of the platform. */
+/** The maximum difference between the signed timestamp and the clock of the platform. */
 export const TOLERANCE_SECONDS = 300;
 
 const WEBHOOK_SECRET = /^whsec_/;

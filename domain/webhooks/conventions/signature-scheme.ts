@@ -18,9 +18,9 @@ export type SignatureScheme = {
   readonly headers: readonly string[];
   /** If the header can contain several signatures; those that do not match `shape` are ignored. Absent: one signature. */
   readonly separator?: string;
-  /** Of one signature; the first group matches the encoded signature. */
+  /** The pattern of one signature; its first group matches the encoded signature. */
   readonly shape: RegExp;
-  /** Before the encoded signature; needed only to sign. */
+  /** The text before the encoded signature; needed only to sign. */
   readonly prefix?: string;
   readonly encoding: 'hex' | 'base64' | 'utf8';
   readonly algorithm: SignatureAlgorithm;

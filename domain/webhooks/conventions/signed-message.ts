@@ -14,8 +14,8 @@ const partsOf = (template: string): Part[] =>
     .filter((part) => 'field' in part || part.text.length > 0);
 
 /**
- * By a template with `{body}`, and optionally `{timestamp}` and `{id}`, such as `v0:{timestamp}:{body}`. The function returns null if a
- * request has none of `idHeaders`.
+ * Builds the signed bytes by a template with `{body}`, and optionally `{timestamp}` and `{id}`, such as `v0:{timestamp}:{body}`. The
+ * function returns null if a request has none of `idHeaders`.
  */
 export const signedMessage = (template: string, idHeaders: readonly string[] = []): SignatureScheme['message'] => {
   const parts = partsOf(template);

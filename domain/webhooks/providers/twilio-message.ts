@@ -47,7 +47,7 @@ const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
 
 const PORT = /^(https?:\/\/[^/?#:]*)(?::(\d+))?/;
 
-/** Without a port, with the default port. */
+/** Without its port; if the URL has none, with the default port. */
 const withOtherPort = (url: string): string =>
   url.replace(PORT, (_, origin: string, port?: string) => {
     if (port) return origin;
