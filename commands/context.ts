@@ -20,7 +20,7 @@ export type Loaded<S> = {
   readonly existed?: boolean;
 };
 
-/** Without a request context, for example to authenticate a request. Implemented by the aggregate cache. */
+/** Loads without a request context, for example to authenticate a request. Implemented by the aggregate cache. */
 export type AggregateReader = {
   /** Undefined if it is not in memory. */
   readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
@@ -84,8 +84,8 @@ export type Ctx = {
     options?: TransactOptions<S>,
   ) => Promise<Loaded<S>>;
   /**
-   * As of the log position `asOf`; null: the present state, from memory if possible. With `isFresh`, includes events that another process
-   * has appended since.
+   * The state at the log position `asOf`; null: the present one, from memory if possible. With `isFresh`, includes events that another
+   * process has appended since.
    */
   readonly load: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -102,7 +102,7 @@ export type Ctx = {
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** @throws Refusal as an operation that requires this permission does */
   readonly require: (permit: Permit, agent_id?: string) => Promise<void>;
-  /** A repeat with the same Idempotency-Key is not counted. @throws Refusal rate_limited */
+  /** Counts the request. A repeat with the same Idempotency-Key is not counted. @throws Refusal rate_limited */
   readonly limitFlow: (flow: LimitedFlow) => Promise<void>;
   /** The same request in another tenant: its aggregates, and the caller's permissions there. */
   readonly inTenant: (tenant: string) => Ctx;
@@ -112,7 +112,7 @@ export type Ctx = {
   readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
   /** Base62. A repeat with the same Idempotency-Key gets the same characters. */
   readonly random: (characters: number) => string;
-  /** With the data key of the tenant. The result can be decrypted only for the same location. */
+  /** Encrypts with the data key of the tenant. The result can be decrypted only for the same location. */
   readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
   /** For the location with which `seal` was called. */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
@@ -141,5 +141,5 @@ export type ReactorCtx = Pick<Ctx, 'tenant' | 'actor' | 'at' | 'load' | 'transac
   readonly withActor: (actor: Actor) => ReactorCtx;
 };
 
-/** Authenticated by the encryption: a secret that is copied to another location cannot be decrypted there. */
+/** The encryption authenticates the location: a secret that is copied to another location cannot be decrypted there. */
 export type SecretLocation = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };

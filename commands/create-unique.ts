@@ -6,9 +6,7 @@ import type { Ctx, Loaded } from './context.ts';
 export type UniqueKey<S, E extends DomainEvent> = {
   readonly kind: string;
   readonly key: string;
-  /**
-   * The decision creates the resource in this generation, or closes the generation. @throws Refusal if another resource has the unique key
-   */
+  /** The decision creates the resource in this generation, or closes the generation. @throws Refusal if the unique key is taken */
   readonly claim: (generation: number) => Decision<S, E>;
   /** The next generation is then tried. Must depend only on the state, so that a repeat chooses the same generation. */
   readonly isClosed?: (state: S) => boolean;
@@ -17,8 +15,8 @@ export type UniqueKey<S, E extends DomainEvent> = {
 };
 
 /**
- * In the first generation that is not closed. Id and stream are derived from key and generation: one append checks that the key is free
- * and creates the resource, and a repeat creates no other one.
+ * Creates the resource in the first generation that is not closed. Id and stream are derived from key and generation: one append checks
+ * that the key is free and creates the resource, and a repeat creates no other one.
  * @throws Refusal of `claim` if another resource has the unique key
  */
 export const createUnique = async <S, E extends DomainEvent>(

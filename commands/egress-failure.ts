@@ -1,8 +1,6 @@
 import { Refusal } from '../domain/refusal.ts';
 
-/**
- * `forbidden`: the platform must not send requests to this URL. `unreachable`: no answer in time. `bad_response`: one that cannot be used.
- */
+/** `forbidden`: the platform must not send requests to this URL. `unreachable`: no answer in time. `bad_response`: an unusable answer. */
 export type EgressFailure = 'forbidden' | 'unreachable' | 'bad_response';
 
 /** `message` is for users. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { invalid } from '../domain/refusal.ts';
 
-/** From a client, unchanged. */
+/** As the client has sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Of a schema, or of a value that does not match it. `pointer`: to the wrong part. */
+/** A fault of a schema, or of a value that does not match it. `pointer`: to the wrong part. */
 export type SchemaFault = { readonly pointer: string; readonly code: string; readonly message: string };
 
 /**
@@ -32,11 +32,11 @@ const refuse = (pointer: string, fault: SchemaFault | null): void => {
   if (fault) throw invalid(pointer + fault.pointer, fault.message, fault.code);
 };
 
-/** `pointer` is that in the request. @throws Refusal invalid */
+/** `pointer` is the place in the request. @throws Refusal invalid */
 export const assertJsonSchema = (ctx: WithSchemas, pointer: string, schema: JsonObject | null | undefined): void => {
   if (schema) refuse(pointer, ctx.jsonSchemas.faultOfSchema(schema));
 };
 
-/** `pointer` is that in the request. @throws Refusal invalid */
+/** `pointer` is the place in the request. @throws Refusal invalid */
 export const assertMatches = (ctx: WithSchemas, pointer: string, schema: JsonObject, value: unknown): void =>
   refuse(pointer, ctx.jsonSchemas.faultOfValue(schema, value));

@@ -33,9 +33,7 @@ export type Authorize = (principal: Principal, permit: Permit, scope: Scope) => 
 type User = Principal & { kind: 'user' };
 type Runner = Principal & { kind: 'runner' };
 
-/**
- * A guest is a super-admin who reads in a tenant without being a member; before, they must open it and give a reason (break-glass access).
- */
+/** A guest is a super-admin who reads without being a member; before, they must open the tenant and give a reason (break-glass access). */
 const GUEST_PERMISSIONS: readonly Permission[] = [
   'tenant:read',
   'tenant:audit:read',
@@ -61,16 +59,12 @@ const authorizeOnPlatform = (principal: Principal): undefined => {
   throw forbidden('platform');
 };
 
-/**
- * @throws Refusal forbidden to a runner in its own tenant; in another one not_found, so that it does not learn whether the tenant exists
- */
+/** @throws Refusal forbidden for a runner in its own tenant; elsewhere not_found, so that it does not learn whether the tenant exists */
 const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Permission, tenant_id: string | undefined): never => {
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
-/**
- * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open now or the permission is not for reading
- */
+/** @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open now or the permission is no read */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
   const open = tenant.allow_superadmin_access && (tenant.super_admin_access[principal.user_id] ?? '') > new Date(now()).toISOString();

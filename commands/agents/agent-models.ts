@@ -32,9 +32,7 @@ export const AgentModelGrant = z
   })
   .meta({ id: 'AgentModelGrant' });
 
-/**
- * Checks only models that are not in the present chain. @throws Refusal invalid if one is unknown, disabled or not available to the tenant
- */
+/** Checks only models that the present chain lacks. @throws Refusal invalid if one is unknown, disabled or not available to the tenant */
 const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
   const added = model_ids.filter((id) => !current.includes(id));
   const models = await Promise.all(added.map((id) => ctx.load(Model, id)));
@@ -57,8 +55,8 @@ export const reorderModelChain = async (
 
 /**
  * Changes access or priority of a model that is in the chain.
- * @throws Refusal not_found if the agent does not exist or the tenant cannot use the model, invalid if the model is disabled, conflict if
- * the chain is full
+ * @throws Refusal not_found if there is no such agent or the tenant cannot use the model, invalid if it is disabled, conflict if the chain
+ * is full
  */
 export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGrant, 'tenant_id' | 'model_id'>) => {
   const { agent_id, model_id, access, priority } = input;

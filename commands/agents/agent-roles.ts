@@ -54,7 +54,7 @@ export const AgentRolePermissionGrid = z
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 type AgentUserPath = AgentPath & { readonly user_id: string };
 
-/** By user id. */
+/** Members by user id. */
 export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {

@@ -26,7 +26,7 @@ export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agen
   return loaded;
 };
 
-/** For one more agent: before one is created or restored. @throws Refusal plan_limit */
+/** Called before an agent is created or restored. @throws Refusal plan_limit if the plan allows no more */
 export type CheckAgentLimit = () => void;
 
 const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {

@@ -17,10 +17,7 @@ export const AgentClone = z
 
 const SEARCH_BATCH = 20;
 
-/**
- * `pages` yields the ids of the caller's tenants. @throws Refusal not_found, whether or not the agent exists, if the caller may read it in
- * none
- */
+/** `pages` yields ids of the caller's tenants. @throws Refusal not_found if the caller may read the agent in none, even if it exists */
 export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: AsyncIterable<readonly string[]>): Promise<string> => {
   const isReadable = async (tenant: string): Promise<boolean> => {
     const inside = ctx.inTenant(tenant);
@@ -55,8 +52,8 @@ function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
 type Create = (slug: string, generation: number) => Agent.AgentEvent[];
 
 /**
- * The slug of a deleted agent counts as taken, so that it can be restored. The next slug is then tried: the platform chooses that of a
- * copy.
+ * The slug of a deleted agent counts as taken, so that it can be restored. The platform chooses the slug of a copy, and tries the next
+ * one.
  */
 const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
   if (agent.status === 'released') return [];

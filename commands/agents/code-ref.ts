@@ -83,7 +83,7 @@ export const pinAgentCodeRef =
     return ctx.transact(Agent, agent_id, pinCodeRef(repo_url, code_ref));
   };
 
-/** Empty, and marked as incomplete, if the host cannot be read. */
+/** The lists are empty, and marked as incomplete, if the host cannot be read. */
 export const listAgentRefs =
   (host: CodeHost) =>
   async (ctx: Ctx, { agent_id }: { readonly agent_id: string }): Promise<Loaded<RefSet>> => {

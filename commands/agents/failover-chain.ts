@@ -14,7 +14,7 @@ export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Pro
   if (unknown >= 0) throw invalid(`/failover_chain/${unknown}`, 'there is no such model', 'unknown_model');
 };
 
-/** Of all models that can be reached, through the chains in their own streams and in the graph. */
+/** The chains of all models that can be reached, through their own streams and through the graph. */
 const chainsFrom = async (
   ctx: Ctx,
   ids: readonly string[],
@@ -29,10 +29,10 @@ const chainsFrom = async (
   return chains;
 };
 
-/** Since the chains were read: a model can then be reached whose chain was not read. */
+/** The graph has changed since the chains were read: a model can then be reached whose chain was not read. */
 class GraphChanged extends Error {}
 
-/** In the graph of all chains, so that concurrent changes are checked, too. @throws Refusal invalid if the chain leads back to the model */
+/** Records the chain in the graph, so that concurrent changes are checked, too. @throws Refusal invalid if it leads back to the model */
 export const recordChain = async (ctx: Ctx, model_id: string, chain: readonly string[]): Promise<void> => {
   const id = graphIdOf(ctx);
   for (;;) {

@@ -21,10 +21,10 @@ export type PostHead = (head: PostedHead) => Promise<{ readonly host: string; re
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Of the event that records the receipt. */
+/** The seed of the event that records the receipt. */
 const seedOf = ({ version, size }: PostedHead): string => (version === 1 ? `${size}` : `${version} ${size}`);
 
-/** To AUDIT_ANCHOR_URL. Does nothing if the receipt is already recorded. @throws Error if the head was not received */
+/** Posts to AUDIT_ANCHOR_URL. Does nothing if the receipt is already recorded. @throws Error if the head was not received */
 export const anchorHead = async (ctx: ReactorCtx, post: PostHead, head: PostedHead): Promise<void> => {
   const { head_id, tenant_id, version, size, root } = head;
   const ofHead = ctx.inTenant(tenant_id).withSeed(seedOf(head));

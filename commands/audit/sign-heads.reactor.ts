@@ -23,7 +23,7 @@ const completeEntriesAfter = async (
   return state.erasure?.record ? [] : leaves;
 };
 
-/** The tree with this last head is replaced. False if already recorded. */
+/** Records that the tree with this last head is replaced. False if this was already recorded. */
 const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields): Promise<boolean> => {
   const { state } = await ctx.load(LeafRule, ctx.tenant);
   if (state.change) return false;
@@ -32,8 +32,8 @@ const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields):
 };
 
 /**
- * Until heads cover every audited event, each at most MAX_HEAD_ENTRIES more. Of heads of an earlier version only, first records the
- * change; the next call signs.
+ * Signs until heads cover every audited event, each at most MAX_HEAD_ENTRIES more. If the tenant has only heads of an earlier version,
+ * records the change; the next call signs.
  * @returns the number of signed heads
  */
 export const signHeads = async (ctx: ReactorCtx, signing: HeadSigning): Promise<number> => {

@@ -29,7 +29,7 @@ export const BenchmarkRunCreate = z
   })
   .meta({ id: 'BenchmarkRunCreate' });
 
-/** Refers to the dataset. */
+/** The request field that refers to the dataset. */
 const POINTER = '/benchmark';
 
 /** @throws Refusal invalid if it does not exist, conflict if it is inactive */
@@ -76,9 +76,7 @@ const assertActive = async (ctx: Ctx, agent_id: string): Promise<void> => {
   if (!state.is_active) throw conflict('/agent_id', 'agent_inactive', 'The agent is inactive: activate it to run benchmarks');
 };
 
-/**
- * The function throws Refusal not_found, invalid, unavailable, conflict if agent or benchmark is inactive, bad_gateway without a dataset.
- */
+/** The function throws Refusal not_found, invalid, unavailable, conflict if agent or benchmark is inactive, bad_gateway without dataset. */
 export const queueBenchmarkRun =
   (host: DatasetHost) =>
   async (ctx: Ctx, input: RunInput): Promise<Loaded<ReturnType<typeof runView>>> => {

@@ -39,7 +39,7 @@ const readContent = async ({ blobs }: BenchmarkCtx, sha256: string): Promise<Uin
   return readAll(blob.content);
 };
 
-/** To the runner of its agent. Returns why it cannot be sent; null if it was sent. */
+/** Sends the run to the runner of its agent. Returns why it cannot be sent; null if it was sent. */
 const send = async (ctx: BenchmarkCtx, messages: RunMessages, run: BenchmarkRun.BenchmarkRun): Promise<string | null> => {
   const { tenant_id, id, agent_id, dataset_sha256, task_ids } = run;
   const inactive = await messages.agents.inactiveReason(tenant_id, agent_id);
@@ -50,9 +50,7 @@ const send = async (ctx: BenchmarkCtx, messages: RunMessages, run: BenchmarkRun.
   return null;
 };
 
-/**
- * Sends the run, or ends it if its time is over or its message has ended. Results that were published until then must be recorded before.
- */
+/** Sends the run, or ends it if its time is over or its message has ended. Results that were published until then must be recorded. */
 export const advanceRun = async (ctx: BenchmarkCtx, messages: RunMessages, { id, has_delivery, outcome }: OpenRun): Promise<void> => {
   const { state: run } = await ctx.load(BenchmarkRun, id);
   const end = async (error: string): Promise<void> => void (await ctx.transact(BenchmarkRun, id, BenchmarkRun.fail(error)));
@@ -75,7 +73,7 @@ const resultOf = ({ task_id, score = null, error = null, seconds = null }: TaskR
   ...{ task_id, score, error, seconds, trajectory_sha256: null },
 });
 
-/** Of one run, by the runner of one agent, in one append. Late and repeated results change nothing. @throws Refusal unavailable */
+/** The results must be of one run and one agent's runner. Late and repeated results change nothing. @throws Refusal unavailable */
 export const recordReports = async (ctx: BenchmarkCtx, reports: readonly Report[]): Promise<void> => {
   const { agent, run_id: id } = reports[0]!;
   const { state: run } = await ctx.load(BenchmarkRun, id);

@@ -19,7 +19,7 @@ export type DatasetHost = {
 };
 
 export type DatasetPorts<C extends Ctx> = {
-  /** Of the context's tenant. @throws Refusal not_found, forbidden */
+  /** `digest`: of a file of the context's tenant. @throws Refusal not_found, forbidden */
   readonly assertReadable: (ctx: C, digest: string) => Promise<unknown>;
 };
 
@@ -41,8 +41,8 @@ const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: stri
 const unknownFile = (): Refusal => invalid(POINTER, 'There is no such file, or you have no access to it', 'unknown_file');
 
 /**
- * To the file store of the platform, so that every tenant can run the benchmark, even after the original is removed. The caller must be a
- * member of the file's tenant who may read it.
+ * Copies to the platform's file store, so that every tenant can run the benchmark, even after the original is removed. The caller must be
+ * a member of the file's tenant who may read it.
  */
 const copyUpload = async <C extends Ctx>(
   ctx: C,

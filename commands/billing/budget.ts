@@ -44,7 +44,7 @@ const budgetOf = async (ctx: Loading, agent_id: string): Promise<BudgetHour.Budg
   return { agent_id, limit_micros: state.hourly_limit_micros, at: ctx.at() };
 };
 
-/** In this hour. @throws Refusal invalid if it is not a session of the agent */
+/** Costs in this hour. @throws Refusal invalid if it is not a session of the agent */
 const costsOf = async (ctx: Ctx, agent_id: string, session_id: string | null): Promise<BudgetHour.SessionCost[]> => {
   if (session_id === null) return [];
   const { state } = await ctx.load(Session, session_id);
@@ -59,8 +59,8 @@ const checkModel = async (ctx: Ctx, model_id: string | null): Promise<void> => {
 };
 
 /**
- * Of this hour's budget. Appended only if the hour's stream has not changed since, so concurrent reservations together cannot exceed the
- * limit. A refusal is recorded, too.
+ * Reserves an amount of this hour's budget. Appends only if the hour's stream has not changed since it was read, so concurrent
+ * reservations together cannot exceed the limit. Records a refusal, too.
  * @throws Refusal budget_exceeded, invalid
  */
 export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve, 'tenant_id' | 'agent_id'>): Reply => {
@@ -100,7 +100,7 @@ export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): P
   throw notFound();
 };
 
-/** Of the calling runner's agent. @throws Refusal not_found, conflict if it was settled with another amount */
+/** The calling runner's agent must have the reservation. @throws Refusal not_found, conflict if it was settled with another amount */
 export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, 'tenant_id' | 'reservation_id'>): Reply => {
   const { reservation_id, amount_usd } = input;
   const { agent_id, id } = hourOfOwnReservation(ctx, reservation_id);
@@ -109,7 +109,7 @@ export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, '
   return { ...loaded, state: reservationView(agent_id, loaded.state.reservations[reservation_id]!) };
 };
 
-/** In this hour. @throws Refusal budget_exceeded */
+/** @throws Refusal budget_exceeded if none of this hour's budget is left */
 export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Agent.Agent>): Promise<void> => {
   const { hourly_limit_micros: limit_micros } = state;
   if (limit_micros === null) return;

@@ -60,7 +60,7 @@ export const startCheckout =
   };
 
 /**
- * To change or cancel the subscription.
+ * In the portal, the tenant changes or cancels its subscription.
  * @throws Refusal not_found, not_configured, conflict if the tenant has never subscribed, unavailable, bad_gateway
  */
 export const openBillingPortal =

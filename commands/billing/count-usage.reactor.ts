@@ -55,7 +55,7 @@ export const createUsageCounter = () => {
   const hours = new Map<string, AgentHour>();
   const limits = new Map<string, Promise<number | null>>();
 
-  /** Remembered until it changes; not if looking it up fails. */
+  /** A limit is remembered until it changes; not if looking it up fails. */
   const knownLimit: LimitOf = (ctx, agent_id) => {
     const known = limits.get(agent_id);
     if (known) return known;

@@ -121,8 +121,7 @@ const receiveAccount = async (
 };
 
 /**
- * Events may arrive in any order and several times; those about neither a subscription nor a seller are ignored. @throws Refusal
- * unavailable
+ * Events may arrive in any order and several times. Ignores those about neither a subscription nor a seller. @throws Refusal unavailable
  */
 export const receivePaymentEvent = (ports: PaymentEventPorts, event: PaymentEvent): Promise<PaymentEventOutcome> => {
   if (event.type.startsWith('customer.subscription.')) return receiveSubscription(ports, event);

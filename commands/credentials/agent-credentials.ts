@@ -7,13 +7,13 @@ import type { Ctx, Loaded } from '../context.ts';
 
 export type LoadedIdentity = Loaded<LinkedIdentity.LinkedIdentity>;
 
-/** Without those that, since they were given, were unlinked or got another user or database. */
+/** Leaves out those that, since they were given, were unlinked or got another user or database. */
 export const loadGivenIdentities = async (ctx: Ctx, { credentials }: Agent.Agent): Promise<LoadedIdentity[]> => {
   const loaded = await Promise.all(Object.keys(credentials).map((id) => ctx.load(LinkedIdentity, id)));
   return loaded.filter(({ id, state }) => LinkedIdentity.isLinkedSince(state, credentials[id]!.identity_revision));
 };
 
-/** As the API shows it as one of an agent. */
+/** A credential of the tenant as the API shows it for an agent. */
 export const agentCredentialView = ({ credentials }: Agent.Agent, { id, state }: Pick<LoadedIdentity, 'id' | 'state'>) => {
   const { provider, label, database, connected } = state;
   const { given_at, given_by } = credentials[id]!;
@@ -29,7 +29,7 @@ export const agentCredentialView = ({ credentials }: Agent.Agent, { id, state }:
   };
 };
 
-/** Of the tenant itself. @throws Refusal not_found, conflict if it belongs to an agent */
+/** An identity of the tenant itself. @throws Refusal not_found, conflict if it belongs to an agent */
 const loadIdentityOfTenant = async (ctx: Ctx, identity_id: string): Promise<LoadedIdentity> => {
   const identity = await ctx.load(LinkedIdentity, identity_id);
   LinkedIdentity.assertLinked(identity.state);
@@ -37,7 +37,7 @@ const loadIdentityOfTenant = async (ctx: Ctx, identity_id: string): Promise<Load
   throw conflict('/path/identity_id', 'identity_of_agent', 'This account belongs to an agent: only accounts of the tenant can be given');
 };
 
-/** Only a full agent needs their places. */
+/** Their places are needed only if the agent has the maximum number. */
 const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<Agent.Agent['credentials']> => {
   if (!isFull(agent)) return {};
   const linked = new Set((await loadGivenIdentities(ctx, agent)).map(({ id }) => id));

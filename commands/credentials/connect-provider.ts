@@ -8,7 +8,7 @@ const STATE_LENGTH = 32;
 const BROWSER_LENGTH = 43;
 const VERIFIER_LENGTH = 64;
 
-/** Of the encrypted PKCE code verifier. */
+/** The location of the encrypted PKCE code verifier. */
 export const verifierLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: IdentityLink.category,
@@ -22,7 +22,7 @@ export const stateOf = (id: string, random: string): string => `${id}.${random}`
 /** The URL at the provider, and the cookie value (`browser`) that binds the attempt to the browser. */
 export type StartedLink = { readonly id: string; readonly url: string; readonly browser: string };
 
-/** For the tenant or one agent. @throws Refusal not_found if the agent or the provider does not exist, not_configured */
+/** Connects for the tenant or one agent. @throws Refusal not_found if the agent or the provider does not exist, not_configured */
 export const connectProvider =
   (oauth: OAuthClients) =>
   async (

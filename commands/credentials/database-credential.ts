@@ -44,7 +44,7 @@ const checkConnection = async (test: TestDatabase, access: LinkedIdentity.Databa
   if (fault) throw invalid(`/${fault.field}`, fault.message, 'connection_failed');
 };
 
-/** Without the line end and invisible characters that copying adds. @throws Refusal invalid if it has an invisible character within */
+/** Drops the line end and invisible characters that copying adds. @throws Refusal invalid if it has an invisible character within */
 const readPassword = (pasted: string): string => {
   const password = trimHidden(pasted);
   if (password === '') throw invalid('/password', 'must not be empty', 'too_small');

@@ -1,7 +1,7 @@
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { Ctx, SecretLocation } from '../context.ts';
 
-/** Of the encrypted database password or tokens. */
+/** The location of the encrypted database password or tokens. */
 export const identitySecret = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: LinkedIdentity.category,
@@ -11,8 +11,5 @@ export const identitySecret = (tenant: string, id: string): SecretLocation => ({
 
 export type ClearTokens = { readonly access_token: string; readonly refresh_token: string | null };
 
-/**
- * A reactor soon revokes the tokens at the provider. An agent that had it does not get it back if it is linked again. @throws Refusal
- * not_found
- */
+/** A reactor soon revokes the tokens at the provider. Linking it again does not give it back to agents. @throws Refusal not_found */
 export const unlinkIdentity = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(LinkedIdentity, id, LinkedIdentity.unlink);

@@ -19,12 +19,12 @@ export type OAuthClients = {
   readonly labelOf: (provider: string) => string;
   /** Null if the service sends no webhooks. */
   readonly webhooksOf: (provider: string) => string | null;
-  /** Where the provider asks the user for access. `verifier`: PKCE. */
+  /** The provider's page that asks the user for access. `verifier`: PKCE. */
   readonly authorizationUrl: (request: { provider: string; state: string; verifier: string }) => Promise<string>;
   /** `query`: of the callback. @throws Refusal unauthorized, forbidden if the provider or its user has refused, bad_gateway, unavailable */
   readonly exchange: (callback: { provider: string; query: string; state: string; verifier: string }) => Promise<IssuedTokens>;
   /** @throws Refusal bad_gateway, unavailable */
   readonly refresh: (provider: string, refresh_token: Secret) => Promise<IssuedTokens | TokenError>;
-  /** Also those that were issued for the refresh token. @throws Refusal bad_gateway, unavailable */
+  /** Revokes tokens that were issued for the refresh token, too. @throws Refusal bad_gateway, unavailable */
   readonly revoke: (provider: string, tokens: Pick<IssuedTokens, 'access_token' | 'refresh_token'>) => Promise<Revocation>;
 };

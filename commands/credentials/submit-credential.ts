@@ -38,8 +38,8 @@ type Config = z.output<typeof JsonObjectField>;
 const RequestInBody = z.object({ request_id: Id25 });
 
 /**
- * On the request that the body names. Bodies that are later refused as invalid pass: without a valid `request_id` and, if the caller sees
- * all agents, naming no existing request.
+ * For the request that the body names. Bodies that are later refused as invalid pass: those without a valid `request_id` and, if the
+ * caller sees all agents, those that name no existing request.
  * @throws Refusal not_found, forbidden
  */
 export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
@@ -103,7 +103,7 @@ const cleanValue = (pasted: string): string => {
   return value === '' || /[\r\n]/.test(value) ? pasted : value;
 };
 
-/** For concurrent changes of the configuration. */
+/** How often writing the value is tried while other requests change the configuration. */
 const MAX_ATTEMPTS = 10;
 
 /** Returns the revision at which the configuration contains the value. @throws Refusal not_found, invalid, unavailable */

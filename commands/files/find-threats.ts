@@ -11,7 +11,7 @@ export type Threats = { readonly content_type: string; readonly findings: readon
 
 type Ports = { readonly detectContentType: DetectContentType; readonly unpack: Unpack };
 
-/** In memory. An archive that breaks a rule is refused. */
+/** Unpacks in memory. An archive that breaks a rule is refused. */
 const findingsInArchive = async ({ unpack, detectContentType }: Ports, bytes: Uint8Array): Promise<Finding[]> => {
   const found: Finding[] = [];
   const inspect = async (path: string, head: Uint8Array, tail: Uint8Array): Promise<void> => {
@@ -27,7 +27,7 @@ const findingsInArchive = async ({ unpack, detectContentType }: Ports, bytes: Ui
   }
 };
 
-/** Also in the files of a zip archive. A hostile file can take long, so this runs in a thread of its own. */
+/** Also checks the files of a zip archive. A hostile file can take long, so this runs in a thread of its own. */
 export const findThreats = async (ports: Ports, { bytes, filename, contentType }: FileToScan): Promise<Threats> => {
   const content_type = await ports.detectContentType(bytes);
   const ofFile = [...threatsInName(filename, false), ...mismatchOf(contentType, content_type), ...threatsInBytes(bytes, content_type)];

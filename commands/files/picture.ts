@@ -37,7 +37,7 @@ export type PictureRef = { readonly kind: PictureKind; readonly name: string | n
 
 const idOf = (ctx: Ctx, { kind, name }: PictureRef): string => ctx.uniqueId('picture', KINDS[kind].key(name));
 
-/** See `Slug`; not whether the use case exists. @throws Refusal not_found if the text does not have this form */
+/** Does not check that the use case exists. @throws Refusal not_found if the text does not have the form of a `Slug` */
 export const assertUseCase = (key: string): void => {
   if (!Slug.safeParse(key).success) throw new Refusal('not_found', 'The key of a use case has 1 to 64 characters of a-z, 0-9 and -');
 };
@@ -51,7 +51,7 @@ const urlOf = async (ctx: Ctx, { kind, name }: PictureRef): Promise<string> => {
   return `${ctx.publicUrl}/brand/${slug}/${kind === 'brandFavicon' ? 'favicon' : 'logo'}`;
 };
 
-/** Of the context's tenant or the platform. @throws Refusal unsupported_media_type, invalid, unavailable */
+/** `ctx` is that of the tenant or the platform. @throws Refusal unsupported_media_type, invalid, unavailable */
 export const changePicture = async (
   ctx: Ctx,
   ref: PictureRef,

@@ -7,7 +7,7 @@ import { shownFilename } from './filename.ts';
 import type { FileToScan, Threats } from './find-threats.ts';
 
 export const MAX_SCANNED_BYTES = 25 * 1024 * 1024;
-/** In a result: the worst ones. */
+/** A result has only the worst ones. */
 const MAX_FINDINGS = 100;
 
 export const ScanFields = z.strictObject({
@@ -18,8 +18,8 @@ export const ScanFields = z.strictObject({
 
 export type ScanPorts = {
   /**
-   * See find-threats.ts; in a thread with a time limit, to which the bytes are moved, so they cannot be used any more. Null if not checked
-   * within the limits.
+   * See find-threats.ts. The bytes are moved to a thread with a time limit, and cannot be used any more. Null if not checked within the
+   * limits.
    */
   readonly findThreats: (file: FileToScan) => Promise<Threats | null>;
   /** Returns the name of the threat. @throws Refusal unavailable */

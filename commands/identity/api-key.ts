@@ -62,10 +62,7 @@ const ownerOf = ({ principal }: Ctx): string => {
   throw new Refusal('forbidden', 'Only a user can create an API key');
 };
 
-/**
- * `role` or, without one, that to which the caller's key is limited (null: no limit). @throws Refusal forbidden if higher than the
- * caller's
- */
+/** `role` or, without one, that to which the caller's key is limited (null: no limit). @throws Refusal forbidden if above the caller's */
 const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {
   if (role === null) return (principal.kind === 'user' && principal.max_role) || null;
   const own = tenantRoleOf((await load(Tenant, tenant)).state, principal);
@@ -96,8 +93,8 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
 };
 
 /**
- * `decide` gets the function that says which keys are the tenant's. @throws Refusal not_found, forbidden for an OWNER's key if the caller
- * is none
+ * `decide` gets the function that says which keys are the tenant's.
+ * @throws Refusal not_found, forbidden if it is an OWNER's key and the caller is none
  */
 const changeTenantKey = async (
   ctx: Ctx,

@@ -12,9 +12,9 @@ export type ApiKeyAuthenticatorDeps = {
   readonly cache: AggregateReader;
   readonly uniqueId: (kind: string, tenant: string, key: string) => string;
   readonly digest: (text: string) => string;
-  /** Texts that this process has verified, mapped to ids. */
+  /** Keys that this process has verified: texts mapped to ids. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
-  /** After it has authenticated a request. `principal` is its caller. */
+  /** Called after the key has authenticated a request. `principal` is its caller. */
   readonly onKeyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly now: () => number;
 };
@@ -22,7 +22,7 @@ export type ApiKeyAuthenticatorDeps = {
 export type ApiKeyAuthenticator = {
   /** Undefined if the text does not have the form of an API key. @throws Refusal unauthorized if there is no such key */
   readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
-  /** Of a verified key. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended */
+  /** The caller of a verified key. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
   /** The status is 'absent' if there is none. */
   readonly loadKey: (id: string) => Promise<ApiKey.ApiKey>;

@@ -12,11 +12,11 @@ import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
-  /** For each request with a token or a cookie (not with an API key). */
+  /** Called for each request with a token or a cookie (not with an API key). */
   readonly onUserSeen: (user: User.User) => void;
-  /** For each request with the cookie of a sign-in. */
+  /** Called for each request with the cookie of a sign-in. */
   readonly onSignInSeen: (signIn: SignIn.SignIn) => void;
-  /** Of the configured issuer; null if none is configured. @throws Refusal unauthorized, unavailable */
+  /** Verifies a token of the configured issuer; null if none is configured. @throws Refusal unauthorized, unavailable */
   readonly verifyToken: ((token: string) => Promise<Claims>) | null;
   readonly isMember: IsMember;
   /** Its actor is the platform itself. */
@@ -26,7 +26,7 @@ export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
 export type Authenticator = {
   /** @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden, unavailable */
   readonly byHeader: (authorization: string | undefined) => Promise<Principal>;
-  /** Of a browser that has signed in. @throws Refusal unauthorized, forbidden, unavailable */
+  /** The cookie of a browser that has signed in. @throws Refusal unauthorized, forbidden, unavailable */
   readonly byCookie: (cookie: string) => Promise<SignedInPrincipal>;
   /** For a browser that signs in with it. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden */
   readonly byKey: (text: string) => Promise<{ readonly key: ApiKey; readonly principal: Principal & { kind: 'user' } }>;
@@ -42,7 +42,7 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 const malformedKey = (text: string): Refusal => unauthorized(hasKeyForm(text) ? WRONG_DIGITS : MALFORMED_KEY);
 
-/** By an API key, a token of the configured issuer, or the cookie of a browser that has signed in. */
+/** Identifies callers by an API key, a token of the configured issuer, or the cookie of a browser that has signed in. */
 export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
   const { cache, digest, onUserSeen, onSignInSeen, verifyToken, isMember, systemContext, now } = deps;
   const apiKeys = createApiKeyAuthenticator(deps);

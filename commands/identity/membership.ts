@@ -1,7 +1,7 @@
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { AggregateReader } from '../context.ts';
 
-/** Of any tenant that is not closed. @throws Refusal not_caught_up */
+/** Whether the user is a member of any tenant that is not closed. @throws Refusal not_caught_up */
 export type IsMember = (user_id: string) => Promise<boolean>;
 
 export type MembershipDeps = {

@@ -14,7 +14,7 @@ export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 
 const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');
 
-/** As a super-admin, because their e-mail address is allowed, or as a member of a tenant. */
+/** Super-admins, users whose e-mail address is allowed, and members of a tenant have access. */
 const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
   is_super_admin || (await isAllowedAccount(ctx, email)) || (await isMember(id));
 
@@ -65,16 +65,14 @@ export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<
 /** All sign-ins of a user or, with `key_id`, only those by this API key. */
 export type SignInOwner = { readonly user_id: string; readonly key_id?: string | undefined };
 
-/**
- * The caller's own; if their API key is limited to a tenant, only those with this key. @throws Refusal forbidden if the caller is no user
- */
+/** The caller's own; for an API key of one tenant, only sign-ins with this key. @throws Refusal forbidden if the caller is no user */
 export const signInOwner = ({ principal }: Pick<Ctx, 'principal'>): SignInOwner => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user has sign-ins');
   const { user_id, bound_to, key_id } = principal;
   return { user_id, ...(bound_to !== null && key_id !== null && { key_id }) };
 };
 
-/** Of the caller. @throws Refusal forbidden, not_found if it belongs to another user or has ended */
+/** Only the caller's own. @throws Refusal forbidden, not_found if it belongs to another user or has ended */
 export const endOwnSignIn = (ctx: Ctx, id: string): Promise<Loaded<SignIn.SignIn>> => {
   const { user_id, key_id } = signInOwner(ctx);
   return ctx.transact(SignIn, id, (signIn) => {

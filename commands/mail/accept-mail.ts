@@ -29,7 +29,7 @@ export type AcceptPorts = {
   readonly now: () => number;
 };
 
-/** Or why no agent gets mail at this address; external mailboxes only. @throws Refusal unavailable */
+/** Returns the reason if no agent's external mailbox has this address. @throws Refusal unavailable */
 export const recipientAt = async (
   { domain, reads }: Pick<AcceptPorts, 'domain' | 'reads'>,
   address: string,

@@ -58,7 +58,7 @@ const incomingMail = ({ uniqueId, at }: MailCtx, { id, mail, content, files }: J
   };
 };
 
-/** To an agent of the same tenant. @throws Refusal unavailable @throws LogError unavailable */
+/** The agent belongs to the same tenant. @throws Refusal unavailable @throws LogError unavailable */
 const deliverInternally = async (
   ctx: MailCtx,
   { intake, domain }: MailDelivery,
@@ -94,7 +94,7 @@ const attemptOf = (results: readonly Result[], attempt: number): Mail.Attempt =>
 });
 
 /**
- * The due attempt: directly to agents of the tenant, by SMTP to others. Repeated after a crash, agents do not get the message twice;
+ * Makes the due attempt: directly to agents of the tenant, by SMTP to others. Repeated after a crash, agents do not get the message twice;
  * external recipients may, with the same Message-ID, because SMTP cannot prevent this.
  */
 export const deliverMail = async (ctx: MailCtx, delivery: MailDelivery, id: string): Promise<void> => {

@@ -35,7 +35,7 @@ const MAX_FILES = 100;
 
 type File = MessageParts['files'][number];
 
-/** The note says which files were left out. A long text is cut, so that both fit. */
+/** Adds a note about the files that were left out. A long text is cut, so that both fit. */
 const withNote = (text: string, leftOut: number): string => {
   if (leftOut === 0) return text;
   const note = `\n\n[${counted(leftOut, 'attachment')} ${leftOut === 1 ? 'was' : 'were'} left out: a message can have at most ${MAX_FILES} files]`;

@@ -60,7 +60,7 @@ const loadOwner = async (ctx: Ctx, { tenant_id, agent_id }: AgentRef): Promise<O
   return { tenant: tenant.state, agent: agent.state };
 };
 
-/** By `healMailboxes` so far: the number of created mailboxes, and the consistency token of the last change. */
+/** What `healMailboxes` has done so far: the number of created mailboxes, and the consistency token of the last change. */
 type Healed = { provisioned: number; token: string | null };
 
 /**

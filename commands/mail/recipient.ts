@@ -48,7 +48,7 @@ export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: M
   return Mailbox.isActive(mailbox) ? null : 'mailbox_paused';
 };
 
-/** Or why no agent gets mail at the address. @throws Refusal unavailable */
+/** Returns the reason if no agent gets mail at the address. @throws Refusal unavailable */
 export const findRecipient = async (
   reads: MailReads,
   slugs: AddressSlugs,

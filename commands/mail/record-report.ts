@@ -4,8 +4,8 @@ import type { Ctx } from '../context.ts';
 import { openContent, recipientsOf } from './message.ts';
 
 /**
- * Recipients who, as a mail server reports, did not get a message of this agent. Ignores other agents' messages, and addresses that are no
- * recipients.
+ * Records recipients who, as a mail server reports, did not get a message of this agent. Ignores other agents' messages, and addresses
+ * that are no recipients.
  * @throws LogError
  */
 export const recordReport = async (ctx: Ctx, agent_id: string, { message_id: id, failed }: DeliveryReport): Promise<void> => {

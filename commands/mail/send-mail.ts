@@ -68,7 +68,7 @@ const loadSender = async (ctx: Ctx, agent_id: string, { domain }: MailSettings):
 
 type Routes = Pick<Mail.SentFields, 'internal' | 'external'>;
 
-/** In the body of the request. */
+/** The place in the body of the request. */
 const pointerTo = ({ to }: Send, index: number): string => (index < to.length ? `/to/${index}` : `/cc/${index - to.length}`);
 
 /** Agents of the tenant, and all others. @throws Refusal invalid if an address in the tenant's part of the mail domain is no agent's */
@@ -101,7 +101,7 @@ const assertMaySendOut = (sender: Sender, { hasSmtp }: MailSettings): void => {
   if (!hasSmtp) throw new Refusal('not_configured', 'SMTP_URL is not set: mail can be sent only to agents of the tenant');
 };
 
-/** Of the sender. @throws Refusal conflict if one is paused */
+/** The sender's mailboxes. @throws Refusal conflict if one is paused */
 const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, external }: Routes): Promise<string[]> => {
   const kinds: Mailbox.MailboxKind[] = [
     ...(internal.length > 0 ? ['internal' as const] : []),
@@ -125,7 +125,7 @@ const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, fi
   if (bytes > MAX_ATTACHED_BYTES) throw invalid('/attachment_ids', `have more than ${MAX_ATTACHED_BYTES} bytes together`, 'too_large');
 };
 
-/** To which the new message replies. @throws Refusal invalid if the agent has no such message */
+/** The message to which the new one replies. @throws Refusal invalid if the agent has no such message */
 const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDelivery: ReadDelivery): Promise<Message | null> => {
   if (in_reply_to === null) return null;
   return readMessage(ctx, agent_id, in_reply_to, readDelivery).catch((error: unknown) => {
@@ -135,7 +135,7 @@ const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDe
   });
 };
 
-/** By the tenant's redaction patterns. @throws Refusal invalid if this takes too long */
+/** Applies the tenant's redaction patterns. @throws Refusal invalid if this takes too long */
 const redactTexts = async (ctx: Ctx, { subject, text: plain, html }: Send): Promise<Pick<MailContent, 'subject' | 'text' | 'html'>> => ({
   subject: await redactText(ctx, '/subject', subject),
   text: await redactText(ctx, '/text', plain),

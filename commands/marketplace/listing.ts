@@ -91,7 +91,7 @@ const takeOver = async (ctx: Ctx, ports: ImportPorts, { tenant_id }: Listing.Lis
 };
 
 /**
- * As a private skill of the tenant, given to an agent.
+ * The skill is private to the tenant, and given to an agent.
  * @throws Refusal not_found, conflict if the version is yanked, slug_taken, invalid, unavailable
  */
 export const installListing =

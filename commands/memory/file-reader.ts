@@ -34,7 +34,7 @@ const JSON_LINES_NAME = /\.(?:jsonl|ndjson)$/i;
 const JSON_LINES_TYPE = /^application\/(?:jsonl|x-jsonlines|x-ndjson|ndjson)\b/i;
 const TEXT_NAME = /\.(?:txt|md|markdown)$/i;
 
-/** From name, declared type and first bytes. */
+/** Detected from name, declared type and first bytes. */
 const textFormatOf = (filename: string, contentType: string | null, head: Uint8Array): EntryFormat => {
   if (TEXT_NAME.test(filename)) return 'text';
   const start = decodeHead(head).trimStart();
@@ -43,14 +43,14 @@ const textFormatOf = (filename: string, contentType: string | null, head: Uint8A
   return looksLikeJsonLine(start.split(/[\r\n]/, 1)[0]!) ? 'jsonl' : 'text';
 };
 
-/** From name, declared type and first bytes. */
+/** Detected from name, declared type and first bytes. */
 export const formatOf = (filename: string, contentType: string | null, head: Uint8Array): Format => {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   if (/\.zip$/i.test(filename) || bytes.subarray(0, ZIP.length).equals(ZIP)) return 'zip';
   return textFormatOf(filename, contentType, head);
 };
 
-/** While the texts are unpacked: none is ever in memory as a whole. */
+/** Reads the texts while they are unpacked: none is ever in memory as a whole. */
 const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: ReaderParts): Promise<void> => {
   let path = '';
   let reader: EntryReader | undefined;

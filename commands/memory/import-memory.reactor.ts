@@ -13,13 +13,13 @@ type Decide = Decision<MemoryImport.MemoryImport, MemoryImport.MemoryImportEvent
 
 export type FileImport = { readonly id: string; readonly unpack: Unpack };
 
-/** After which progress is recorded. If the import was undone by then, it ends. */
+/** Progress is recorded after this many entries. If the import was undone by then, it ends. */
 const ADVANCE_ENTRIES = 10_000;
 
 /** The import was undone while it was running. */
 class ImportEnded extends Error {}
 
-/** In segments, with the progress. @throws ImportEnded, Refusal */
+/** Stores in segments, and records the progress. @throws ImportEnded, Refusal */
 const storeEntries = async (ctx: ImportCtx, { id, unpack }: FileImport, memory: MemoryImport.MemoryImport): Promise<Decide> => {
   const blob = await ctx.blobs.get(memory.sha256);
   if (!blob) return MemoryImport.fail('The file is no longer stored');

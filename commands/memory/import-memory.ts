@@ -88,7 +88,7 @@ type UploadedFile = Pick<IncomingFile, 'content' | 'filename' | 'contentType'>;
 export const storeMemoryUpload = (ctx: Ctx, unpack: Unpack, { content, filename, contentType }: UploadedFile) =>
   storeFile(ctx, unpack, { content, filename, contentType, pointer: '/file', source: shownFilename(filename) });
 
-/** From Google Cloud Storage. @throws Refusal invalid, too_large, unavailable, bad_gateway */
+/** Reads the file from Google Cloud Storage. @throws Refusal invalid, too_large, unavailable, bad_gateway */
 const storeRemoteFile = async (ctx: Ctx, { unpack, host }: MemoryPorts, gcs_uri: string): Promise<MemoryImport.MemoryFile> => {
   const { url, filename, source } = locateGcsUri(gcs_uri);
   const pointer = '/gcs_uri';
@@ -128,7 +128,7 @@ const jobView = ({ id, status, done, entries: total, error, created_at, finished
   ...{ done, total, error, target_agent_id: null, per_second: null, created_at, finished_at },
 });
 
-/** From the log, because the read model may not contain the import yet. Null if there is none. */
+/** Read from the log, because the read model may not contain the import yet. Null if there is none. */
 export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: string; job: Loaded<ReturnType<typeof jobView>> } | null> => {
   const loaded = await ctx.load(MemoryImport, id);
   return loaded.revision < 0 ? null : { agent_id: loaded.state.agent_id, job: { ...loaded, state: jobView(loaded.state) } };

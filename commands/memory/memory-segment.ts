@@ -39,8 +39,8 @@ export const storeEntry = async (blobs: Blobs, entry: NewEntry, salt: string): P
   (await blobs.put(Buffer.from(JSON.stringify({ ...entry, salt })))).sha256;
 
 /**
- * Null if the file is gone and `isRemoved` confirms that its entries were removed, which the read models may not show yet. @throws Refusal
- * unavailable, not_configured
+ * Null if the file is gone and `isRemoved` confirms that its entries were removed: the read models may not show it yet.
+ * @throws Refusal unavailable, not_configured
  */
 export const readSegment = async (blobs: Blobs, sha256: string, isRemoved: () => Promise<boolean>): Promise<readonly NewEntry[] | null> => {
   const blob = await blobs.get(sha256);

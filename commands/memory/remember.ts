@@ -16,7 +16,7 @@ import { storeEntry } from './memory-segment.ts';
 const SALT_LENGTH = 22;
 /** The memory has no ETag, and exists before its first event: `If-Match: *` always matches. */
 const NO_ETAG = { ignoreIfMatch: true };
-/** Of an entry for which none was given. */
+/** The source of an entry for which none was given. */
 const DEFAULT_SOURCE = 'remembered';
 
 export const MemoryRemember = z
@@ -103,10 +103,10 @@ export const remember = async (
 export const forgetEntry = (ctx: Ctx, agent_id: string, entry_id: string) =>
   ctx.transact(AgentMemory, agent_id, AgentMemory.forget(entry_id));
 
-/** Between the times of two events and their order in the stream. */
+/** The most that the times of two events differ from their order in the stream. */
 const MAX_DISORDER_MS = 600_000;
 
-/** The first of the first `count` events that is not before `at`; `count` if there is none. */
+/** The revision of the first of `count` events that is not before `at`; `count` if there is none. */
 const revisionAt = async (ctx: Ctx, agent_id: string, count: number, at: string): Promise<number> => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -118,7 +118,7 @@ const revisionAt = async (ctx: Ctx, agent_id: string, count: number, at: string)
   return low;
 };
 
-/** Written since a time, in ascending order. */
+/** The indexes of entries written since a time, in ascending order. */
 const indexesSince = async (ctx: Ctx, agent_id: string, since: string): Promise<number[]> => {
   const { revision } = await ctx.load(AgentMemory, agent_id);
   const start = new Date(Date.parse(since) - MAX_DISORDER_MS).toISOString();
@@ -129,7 +129,7 @@ const indexesSince = async (ctx: Ctx, agent_id: string, since: string): Promise<
   return indexes;
 };
 
-/** Remembered since a time, until now. @throws Refusal not_found, unavailable */
+/** Removes what was remembered since a time, until now. @throws Refusal not_found, unavailable */
 export const forgetSince = async (ctx: Ctx, { agent_id, ...input }: Input<typeof MemoryForget, 'agent_id'>) => {
   await loadAgent(ctx, agent_id);
   const since = instantOf(input.since);

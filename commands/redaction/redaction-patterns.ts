@@ -35,7 +35,7 @@ export const RedactionTest = z
 
 /** In steps (see `sizeOf`) per character, all patterns of a tenant together. */
 const MAX_SIZE = 4_000;
-/** In one test: at most about a tenth of a second. */
+/** A test with this many steps takes at most about a tenth of a second. */
 const MAX_STEPS = 8_000_000;
 
 type Patterns = readonly RedactionPatterns.RedactionPattern[];
@@ -43,7 +43,7 @@ type Patterns = readonly RedactionPatterns.RedactionPattern[];
 const sizeOf = ({ patterns: compiler }: Ctx, patterns: Patterns): number =>
   patterns.reduce((sum, { pattern }) => sum + compiler.sizeOf(pattern), 0);
 
-/** `pointer` is that in the request. @throws Refusal invalid */
+/** `pointer` is the place in the request. @throws Refusal invalid */
 export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
   for (const [index, { pattern, tag }] of patterns.entries()) {
     assertPattern(ctx, `${pointer}/${index}/pattern`, pattern);
@@ -56,7 +56,7 @@ export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patter
 const isQuick = (ctx: Ctx, text: string, patterns: Patterns): boolean => sizeOf(ctx, patterns) * text.length <= MAX_STEPS;
 
 /**
- * Before the text, at `pointer` in the request, is stored. Refused if this takes too long: it must not be stored without redaction.
+ * Call before the text, at `pointer` in the request, is stored. Refused if this takes too long: it must not be stored without redaction.
  * @throws Refusal invalid
  */
 export const redactText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
@@ -67,9 +67,7 @@ export const redactText = async (ctx: Ctx, pointer: string, text: string): Promi
   return ctx.patterns.redact(text, patterns).text;
 };
 
-/**
- * For a runner's report, such as the end of a session, which must not be refused. Null if it takes too long: then the text is not stored.
- */
+/** For a runner's report, such as the end of a session, which must not be refused. Null if it takes too long: the text is not stored. */
 export const redactReported = async (ctx: Ctx, pointer: string, text: string): Promise<string | null> => {
   try {
     return await redactText(ctx, pointer, text);

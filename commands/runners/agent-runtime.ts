@@ -80,7 +80,7 @@ export type RuntimeSources = {
 export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
- * Models after failover, skills with their configuration, secrets of the agent's accounts and given credentials, the repository's token.
+ * All that the runner needs; secrets of accounts and credentials, and the repository's token, are in clear text.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
 export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers, packageFiles }: RuntimeSources) => {
@@ -106,7 +106,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, provid
   };
 };
 
-/** In the tenant's audit log, without the secrets themselves. */
+/** Records in the tenant's audit log which secrets were read, without the secrets themselves. */
 export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, tools, credentials, repo }: AgentRuntime) => {
   const data: Disclosure.DisclosedRuntime = {
     agent_id: agent.id,

@@ -8,7 +8,10 @@ export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledg
 
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
-  /** After the given revision. Does nothing if another process has appended in the meantime; the caller then loads the stream again. */
+  /**
+   * Appends after the given revision. Does nothing if another process has appended in the meantime; the caller then loads the stream
+   * again.
+   */
   readonly append: (
     tenant: string,
     agent: string,
@@ -17,7 +20,7 @@ export type AcknowledgementLog = {
   ) => Promise<void>;
 };
 
-/** Those that are not recorded yet. Several appends, because their size is limited. */
+/** Records those that are not recorded yet, in several appends, because their size is limited. */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
   const decide = Acknowledgement.recordAdvisories(
@@ -33,8 +36,8 @@ const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: rea
 };
 
 /**
- * What runners acknowledged and what the broker gave up. The agent's stream says what is recorded, so neither a repeat after a crash nor a
- * second process records an advisory twice. `epoch`: of the JetStream stream with the advisories.
+ * Records what runners acknowledged and the broker gave up. The agent's stream says what is recorded, so neither a repeat after a crash
+ * nor a second process records an advisory twice. `epoch`: of the JetStream stream with the advisories.
  */
 export const recordAcknowledgements = async (
   log: AcknowledgementLog,

@@ -23,10 +23,10 @@ export const RELEASED = 'DeliveryReleased' satisfies DeliveryEvent['type'];
 
 export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED, RELEASED];
 
-/** For all but the body: subject, headers, attributes of the CloudEvent. */
+/** Reserved for all but the body: subject, headers, attributes of the CloudEvent. */
 const MAX_ENVELOPE_BYTES = 16_384;
 
-/** For a body, if the broker allows payloads of `maxPayload` bytes. Base64 turns 3 bytes into 4. */
+/** The maximum size of a body, if the broker allows payloads of `maxPayload` bytes. Base64 turns 3 bytes into 4. */
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
@@ -37,7 +37,7 @@ export const MIN_MAX_PAYLOAD = 98_304;
 export const isForRunner = (event: Recorded): boolean => runnerMessages[event.type]?.isSent?.(event) ?? true;
 
 /**
- * Of a requeued delivery, pass `messageSource`; of a released one, `releasedEvent`. A larger body becomes a URL, except in events of a
+ * For a requeued delivery, pass `messageSource`; for a released one, `releasedEvent`. A larger body becomes a URL, except in events of a
  * session. Id and position are those of `carrier`, the event for which the relay publishes.
  * @throws Error if the event does not have the form that its type requires
  */

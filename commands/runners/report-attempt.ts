@@ -77,7 +77,7 @@ export type NewReport = {
 };
 
 /**
- * Together with others that arrive at about the same time. Resolves with the position when it is in the log; null if recorded before.
+ * Records it with others that arrive at about the same time. Resolves with the position when it is in the log; null if recorded before.
  * @throws Refusal unavailable
  */
 export type RecordAttempt = (tenant: string, report: NewReport) => Promise<Position | null>;
@@ -105,7 +105,7 @@ export const reportOpener =
 /** `id`: of its event; null for the first event of the delivery. */
 type Message = { readonly id: string | null; readonly agent_id: string };
 
-/** By the id that runners know. */
+/** Finds it by the id that runners know. */
 const findMessage = async (ctx: Ctx, delivery_id: string, event_id: string): Promise<Message | null> => {
   for await (const event of ctx.history(Delivery, delivery_id)) {
     if (Delivery.isAccepted(event.type) && event.event_id === event_id) return { id: null, agent_id: Delivery.factsOf(event).agent_id };
@@ -122,14 +122,14 @@ const lastMessage = ({ message_id, agent_id, requeued_at, released }: Delivery.D
   return { id: requeued_at === null && released === null ? null : message_id, agent_id };
 };
 
-/** About which the caller reports. */
+/** The message about which the caller reports. */
 const messageOf = async (ctx: Ctx, delivery_id: string, event_id: string | null): Promise<Message | null> => {
   const { state } = await ctx.load(Delivery, delivery_id);
   const isLast = event_id === null || event_id === state.message_id || event_id === state.cloud_event_id;
   return isLast ? lastMessage(state) : findMessage(ctx, delivery_id, event_id);
 };
 
-/** Of an agent to which the delivery was sent; for others, it does not exist. @throws Refusal not_found, forbidden */
+/** The delivery exists only for runners of agents to which it was sent. @throws Refusal not_found, forbidden */
 export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<void> => {
   const { principal } = ctx;
   const { state } = await ctx.load(Delivery, delivery_id);
@@ -150,8 +150,8 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
 };
 
 /**
- * Redacts the texts by the tenant's patterns, and encrypts them. A second report of the same attempt changes nothing. @throws Refusal
- * invalid, unavailable
+ * Redacts the texts by the tenant's patterns, and encrypts them. Reporting the attempt again changes nothing. @throws Refusal invalid,
+ * unavailable
  */
 export const reportAttempt = async (
   ctx: Ctx,

@@ -20,7 +20,7 @@ const membershipKey = (tenant: string, user: string): string => `${tenant}/${use
 const ownId = ({ id }: RecordedAccessEvent): string => id;
 const membership = ({ id, data }: RecordedAccessEvent): string => membershipKey(id, (data as { user_id: string }).user_id);
 
-/** End a resource on which a credential depends. `ApiKeyRevoked` is also the event of a runner key. */
+/** Events that end a resource on which a credential depends. `ApiKeyRevoked` is also the event of a runner key. */
 const REVOKING_EVENTS: ResourceOf = {
   RunnerCredentialRevoked: ownId,
   ApiKeyRevoked: ownId,
@@ -50,7 +50,7 @@ type Credential = { readonly publicKey: string; readonly expiresAt: number; read
 /** Both maps are in the order of the events. Times are in milliseconds since 1970. */
 type Revocations = {
   readonly credentials: Map<string, Credential>;
-  /** By resource id; a reinstated resource is removed. */
+  /** Times by resource id; a reinstated resource is removed. */
   readonly endedAt: Map<string, number>;
 };
 
@@ -83,10 +83,7 @@ const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialI
   return dependencies.some((id) => endedAt.has(id));
 };
 
-/**
- * Each dependent credential gets an entry of its own, so that it stays revoked if the resource is reinstated. @returns whether there is
- * any
- */
+/** Each dependent credential gets an entry, so that it stays revoked if the resource is reinstated. @returns whether there is any */
 const endResource = ({ credentials, endedAt }: Revocations, resource: string, at: number): boolean => {
   const revoked = [...credentials].filter(([, { dependencies }]) => dependencies.includes(resource)).map(([id]) => id);
   for (const id of [resource, ...revoked]) {
@@ -121,9 +118,11 @@ const revokedPublicKeys = (revocations: Revocations, now: number): Record<string
 export const createRevocationList = () => {
   const revocations: Revocations = { credentials: new Map(), endedAt: new Map() };
   return {
-    /** In log order. @returns whether it revokes a credential, so that the broker must get the new list */
+    /** Call in log order. @returns whether the event revokes a credential, so that the broker must get the new list */
     apply: (event: RecordedAccessEvent): boolean => applyEvent(revocations, event),
-    /** Not expired; maps public keys to `now` in seconds. The broker refuses what was issued for the public key up to this time. */
+    /**
+     * Revoked credentials that have not expired, as public keys with `now` in seconds: the broker refuses what was issued up to this time.
+     */
     current: (now: number): Record<string, number> => revokedPublicKeys(revocations, now),
   };
 };

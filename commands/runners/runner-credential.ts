@@ -15,7 +15,7 @@ type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 export type IssuedCredential = RunnerCredential.RunnerCredential &
   BrokerUser & { readonly inbox_prefix: string; readonly renew_at: string };
 
-/** On the owner's rights, the credential depends. It expires after one hour, or with the requesting runner key if earlier. */
+/** The credential depends on the owner's rights. It expires after one hour, or with the requesting runner key if earlier. */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
   const inAnHour = new Date(Date.parse(ctx.at()) + RunnerCredential.MAX_LIFETIME_SECONDS * 1_000).toISOString();
@@ -24,9 +24,7 @@ const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expi
   return { owner_id, expires_at: expires_at !== null && expires_at < inAnHour ? expires_at : inAnHour };
 };
 
-/**
- * At most one hour. Only the response contains the private seed; it is not stored. @throws Refusal not_found, not_configured, unavailable
- */
+/** Valid for at most one hour. Only the response contains the private seed. @throws Refusal not_found, not_configured, unavailable */
 export const issueRunnerCredential =
   (createBrokerUser: CreateBrokerUser) =>
   async (ctx: Ctx, { agent_id }: AgentPath): Promise<Loaded<IssuedCredential>> => {

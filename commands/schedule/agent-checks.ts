@@ -23,7 +23,7 @@ export const memoized = <Key extends string[], T>(find: (...key: Key) => Promise
   };
 };
 
-/** For any tenant; load each tenant and agent only once. */
+/** Works for any tenant; loads each tenant and agent only once. */
 export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
   const tenantIsActive = memoized(async (id: string) => (await ctx.load(Tenant, id)).state.status === 'active');
   const agentOf = memoized(async (tenant: string, id: string) => {
@@ -36,7 +36,7 @@ export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
       if (!(await tenantIsActive(tenant_id))) return 'tenant_suspended';
       return (await agentOf(tenant_id, agent_id)).isActive ? null : 'agent_inactive';
     },
-    /** For this hour. */
+    /** The budget of this hour. */
     isBudgetSpent: memoized(async (tenant: string, agent_id: string) => {
       const { limit_micros } = await agentOf(tenant, agent_id);
       if (limit_micros === null) return false;

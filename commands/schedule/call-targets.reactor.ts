@@ -32,8 +32,8 @@ const requestOf = async (open: Ctx['open'], job: CronJob.CronJob, run_id: string
 };
 
 /**
- * One attempt; not if tenant, agent or job is inactive or deleted by then. All attempts of a run have the same `Idempotency-Key`: if one
- * could not be recorded, the target can recognise the next as a repeat.
+ * Makes one attempt, unless tenant, agent or job is inactive or deleted by then. All attempts of a run have the same `Idempotency-Key`: if
+ * one could not be recorded, the target can recognise the next as a repeat.
  */
 export const callTarget = async (
   ctx: Pick<ReactorCtx, 'load' | 'transact' | 'at'> & Pick<Ctx, 'open'>,

@@ -3,7 +3,7 @@ import { displayText, Instant, integer, PlainInstant } from '../../domain/fields
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 
-/** Of a request's body, in base64: 256 KiB of bytes. */
+/** The body of a request in base64: 256 KiB of bytes. */
 const MAX_BODY_CHARACTERS = 349_528;
 const MAX_TARGET = 2_048;
 

@@ -61,7 +61,7 @@ const findTarget = async (
   return found.id;
 };
 
-/** As creating the job would, for the fields of the draft. @throws Refusal not_found, invalid, forbidden */
+/** Checks the fields of the draft as creating the job would. @throws Refusal not_found, invalid, forbidden */
 export const assertDraft = async (
   ctx: Ctx,
   { agent_id, headers, target_kind, target }: Input<typeof CronJobDraft, 'agent_id'>,
@@ -74,8 +74,9 @@ export const assertDraft = async (
 type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 
 /**
- * Masked; secret values are encrypted separately. A masked value means the present one. Without a new secret value, the encrypted text
- * stays the same. @throws Refusal invalid
+ * Masks secret values, and encrypts them separately. A masked value means the present one. Without a new secret value, the encrypted text
+ * stays the same.
+ * @throws Refusal invalid
  */
 const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: string | null): Promise<StoredHeaders> => {
   assertHeaders(headers);
@@ -142,7 +143,7 @@ const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   }
 };
 
-/** Outside of the schedule; also of a paused job. @throws Refusal not_found, conflict if its agent is inactive */
+/** The run is outside of the schedule; the job may be paused. @throws Refusal not_found, conflict if its agent is inactive */
 export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
   const loaded = await loadCronJob(ctx, ref);
   await checkOnce(ctx, () => assertActive(ctx, loaded.state));
@@ -157,8 +158,8 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
 const MAX_SKIPPED = 1_000;
 
 /**
- * The first one after now that is not skipped yet. `next_fire_at`: when the job is due after it. @throws Refusal not_found, conflict if
- * the job has no due time any more
+ * Skips the first one after now that is not skipped yet. `next_fire_at`: when the job is due after it.
+ * @throws Refusal not_found, conflict if the job has no due time any more
  */
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob> & { next_fire_at: string | null }> => {
   const loaded = await loadCronJob(ctx, ref);

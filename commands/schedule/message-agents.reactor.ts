@@ -54,7 +54,7 @@ const createDelivery = async (
   return id;
 };
 
-/** With the same CloudEvents id. Does nothing if it is not the last message of the delivery. */
+/** The new message has the same CloudEvents id. Does nothing if it is not the last message of the delivery. */
 const repeatMessage = (ctx: ReactorCtx, delivery_id: string, message_id: string) =>
   ctx.withSeed(`after ${message_id}`).transact(Delivery, delivery_id, Delivery.repeatLost(message_id));
 
@@ -83,8 +83,8 @@ const durationOf = ({ published_at, at }: Settlement): number =>
   published_at === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(published_at));
 
 /**
- * Acknowledged by a runner, or given up by the broker. A message that was given up does not end the attempt if the delivery has a newer
- * one, for example after a redelivery.
+ * The message was acknowledged by a runner, or given up by the broker. The latter does not end the attempt if the delivery has a newer
+ * message, for example after a redelivery.
  */
 export const recordSettlement = async (ctx: ReactorCtx, due: DueRun, settlement: Settlement): Promise<void> => {
   const { state: run } = await ctx.load(CronRun, due.id);

@@ -19,7 +19,7 @@ export type Scheduling = {
   readonly parseCron: ParseCron;
   readonly agents: AgentChecks;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
-  /** An earlier run has not ended yet. */
+  /** Whether an earlier run has not ended yet. */
   readonly hasOpenRun: (job_id: string) => boolean;
 };
 

@@ -88,8 +88,8 @@ const decisionOf = (ctx: Ctx, message: Session.NewMessage, usage: Session.Usage 
   request === null ? Session.appendMessage(message, usage, ctx.at()) : requestApproval(message, usage, { request, at: ctx.at() });
 
 /**
- * Null if the message reports nothing. By default, for the session's primary model, with the cost by the model's prices. @throws Refusal
- * invalid if the model is unknown or not open to the tenant
+ * Null if the message reports nothing. By default, for the session's primary model, with the cost by the model's prices.
+ * @throws Refusal invalid if the model is unknown or not open to the tenant
  */
 const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {
   const { prompt_tokens, completion_tokens, cost_usd } = input;
@@ -102,7 +102,7 @@ const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.S
   return { model_id, prompt_tokens, completion_tokens, cost_micros };
 };
 
-/** To the runner of the agent. @throws Refusal not_found, forbidden, invalid, conflict if the session has ended */
+/** Sends a person's message to the agent's runner. @throws Refusal not_found, forbidden, invalid, conflict if the session has ended */
 const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
   assertFromUser(input);
   const { session_id } = input;
@@ -114,8 +114,9 @@ const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<t
 };
 
 /**
- * Redacted and encrypted, from a runner. Null in a repeat with the same Idempotency-Key: the log has the content, whatever the tenant's
- * patterns are by then. @throws Refusal invalid
+ * Redacts and encrypts a runner's text. Null in a repeat with the same Idempotency-Key: the log has the content, whatever the tenant's
+ * patterns are by then.
+ * @throws Refusal invalid
  */
 const sealContent = async (ctx: Ctx, location: SecretLocation, content: string): Promise<string | null> => {
   const sealed: string[] = [];
@@ -129,7 +130,7 @@ const sealContent = async (ctx: Ctx, location: SecretLocation, content: string):
 /** The message is one of the last events of one append. */
 const MAX_EVENTS_OF_MESSAGE = 3;
 
-/** Of a message that was appended just before a revision of its session. */
+/** The message was appended just before a revision of its session. */
 const storedContent = async (ctx: Ctx, { id, revision }: Loaded<Session.Session>, message_id: string): Promise<string> => {
   const from = Math.max(0, revision + 1 - MAX_EVENTS_OF_MESSAGE);
   for await (const event of ctx.history(Session, id, { from, limit: MAX_EVENTS_OF_MESSAGE })) {

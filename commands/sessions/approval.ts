@@ -22,8 +22,8 @@ const record = (approvals: Map<string, Approval>, ids: ReadonlySet<string>, even
 };
 
 /**
- * Those that the messages with these ids request. Reads events from the revision `from` on, until each approval, and the end of each
- * closed one, is found.
+ * The approvals that the messages with these ids request. Reads events from the revision `from` on, until each approval, and the end of
+ * each closed one, is found.
  */
 const approvalsFrom = async (
   ctx: Ctx,
@@ -48,7 +48,7 @@ export const findApproval = async (ctx: Ctx, session: Loaded<Session.Session>, m
   return (await approvalsFrom(ctx, session, new Set([message_id]), open?.revision ?? 0)).get(message_id) ?? null;
 };
 
-/** When the data key of the tenant was destroyed. */
+/** Null when the data key of the tenant was destroyed. */
 export const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
   opening.catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') return null;
@@ -80,7 +80,9 @@ export type ApprovalView = Awaited<ReturnType<typeof approvalView>>;
 
 type Page<T> = { readonly messages: readonly T[]; readonly from: number };
 
-/** With their decisions. `from`: where these messages start. A decision can be much later, so the events are read again. */
+/**
+ * Adds the approvals with their decisions. `from`: where these messages start. A decision can be much later, so the events are read again.
+ */
 export const withApprovals = async <T extends Session.Message>(ctx: Ctx, session: Loaded<Session.Session>, { messages, from }: Page<T>) => {
   const ids = new Set(messages.filter(({ kind }) => kind === 'approval').map(({ message_id }) => message_id));
   if (ids.size === 0) return messages;

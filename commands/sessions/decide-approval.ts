@@ -35,7 +35,7 @@ const viewOf = async (ctx: Ctx, session: Loaded<Session.Session>, message_id: st
   state: await approvalView(ctx, await existingApproval(ctx, session, message_id)),
 });
 
-/** Of an approval that is closed; contains the first decision. */
+/** The refusal for a closed approval contains the first decision. */
 const refusalOf = async (ctx: Ctx, { status, decided_by_id, decided_at, expires_at }: Approval, refusal: Refusal): Promise<Refusal> => {
   if (status === 'expired') return approvalExpired(expires_at);
   if (status === 'open' || status === 'cancelled') return refusal;

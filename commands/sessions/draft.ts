@@ -34,12 +34,12 @@ export type DraftRef = { readonly tenant: string; readonly session_id: string };
 
 /** Shared by all API processes. Only in memory, and can get lost. */
 export type Drafts = {
-  /** Before any work is done for it. @throws Refusal rate_limited if the tenant sets drafts too often */
+  /** Call before any work is done for a draft. @throws Refusal rate_limited if the tenant sets drafts too often */
   readonly admit: (tenant: string) => void;
   /** Null removes the draft. @throws Refusal unavailable if the broker cannot be reached */
   readonly put: (ref: DraftRef, draft: Draft | null) => Promise<void>;
   readonly get: (ref: DraftRef) => Draft | null;
-  /** When it is set, removed or expired, until the returned function is called. */
+  /** Calls `onChange` when the draft is set, removed or expired, until the returned function is called. */
   readonly watch: (ref: DraftRef, onChange: () => void) => () => void;
 };
 
@@ -55,8 +55,8 @@ const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
 };
 
 /**
- * What the runner is writing; redacted by the tenant's patterns, never recorded. @throws Refusal not_found, invalid, conflict if the
- * session has ended, and those of `Drafts`
+ * Sets what the runner is writing; redacted by the tenant's patterns, never recorded.
+ * @throws Refusal not_found, invalid, conflict if the session has ended, and those of `Drafts`
  */
 export const writeDraft = async (
   ctx: Ctx,

@@ -71,9 +71,7 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, { state }: Loaded<Sessi
   }
 };
 
-/**
- * Records nothing if it has already ended with the same event and texts. @throws Refusal not_found, invalid, conflict if ended otherwise
- */
+/** Does nothing if ended before with the same event and texts. @throws Refusal not_found, invalid, conflict if it has ended otherwise */
 export const endSession =
   (type: Session.EndEvent) =>
   async (ctx: Ctx, { session_id, summary, error }: Input<typeof SessionEnd, 'tenant_id' | 'session_id'>) => {

@@ -10,7 +10,7 @@ const ignoreErased = (error: unknown): void => {
   if (!(error instanceof Refusal) || error.code !== 'not_found') throw error;
 };
 
-/** Or its due approvals one by one. Returns the number of expiries. */
+/** Expires the session, or its due approvals one by one. Returns the number of expiries. */
 const expireSession = async (ctx: ReactorCtx, id: string): Promise<number> => {
   const decide = expire(ctx.at());
   let count = 0;
@@ -28,7 +28,7 @@ const expireSession = async (ctx: ReactorCtx, id: string): Promise<number> => {
 };
 
 /**
- * At the time of the context. The states decide, because the read model that names the sessions may be outdated.
+ * Expires what is due at the time of the context. The states decide, because the read model that names the sessions may be outdated.
  * @returns the number of sessions and approvals that expired
  */
 export const expireDueSessions = async (ctx: ReactorCtx, sessions: readonly SessionRef[]): Promise<number> => {

@@ -7,7 +7,7 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 
 type FoundText = { readonly isFound: boolean; readonly redacted: string };
 
-/** A rule of the kind `pattern`, as for the body of a delivery. */
+/** Applies a rule of the kind `pattern`, as to the body of a delivery. */
 const findIn = ({ patterns }: Ctx, { name, options }: GuardrailRule, text: string): FoundText => {
   if (options.detectors)
     return { isFound: detectIn([text], options.detectors).length > 0, redacted: redactDetected(text, options.detectors).text };
@@ -19,8 +19,8 @@ const blocked = (pointer: string, name: string) =>
   invalid(pointer, `is blocked by the guardrail rule "${name}" of the tenant: remove what the rule forbids`, 'blocked');
 
 /**
- * By the tenant's rules of the kind `pattern` and its redaction patterns; for a person's text at `pointer` in the request. @throws Refusal
- * invalid if a rule blocks it, or if this takes too long
+ * Applies the tenant's rules of the kind `pattern` and its redaction patterns to a person's text at `pointer` in the request.
+ * @throws Refusal invalid if a rule blocks it, or if this takes too long
  */
 export const screenText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
   const { rules } = (await ctx.load(TenantGuardrails, ctx.tenant)).state;

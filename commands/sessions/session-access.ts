@@ -14,7 +14,7 @@ const loader =
     return loaded;
   };
 
-/** With what other processes have appended. @throws Refusal not_found */
+/** Includes what other processes have appended. @throws Refusal not_found */
 export const loadSession = loader({ isFresh: true });
 
 /** For what never changes, such as its agent and who has started it. @throws Refusal not_found */
@@ -30,8 +30,8 @@ const RUNNER_ONLY = "This needs the agent's runner key";
 const NOT_OF_PERSON = 'The runner has started this session, so only the runner writes in it: start a session of your own';
 
 /**
- * In a suspended tenant, the same refusal for all sessions of other agents, so that a runner learns nothing about them. @throws Refusal
- * not_found, tenant_suspended
+ * In a suspended tenant, the same refusal for all sessions of other agents, so that a runner learns nothing about them.
+ * @throws Refusal not_found, tenant_suspended
  */
 const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner' }, session_id: string): Promise<void> => {
   const { state } = await ctx.load(Session, session_id);
@@ -55,7 +55,7 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
   throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : NOT_OF_PERSON);
 };
 
-/** A user who may assign work to the agent; `runnerText` refuses runners. @throws Refusal not_found, forbidden, tenant_suspended */
+/** Users who may assign work to the agent; refuses runners with `runnerText`. @throws Refusal not_found, forbidden, tenant_suspended */
 const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): Promise<Loaded<Session.Session>> => {
   const { principal } = ctx;
   if (principal.kind === 'runner') {
@@ -76,8 +76,8 @@ const ignoreForbidden = (error: unknown): void => {
 };
 
 /**
- * Reads events only if the caller may see the agent. @throws Refusal not_found, also for members who may not see approvals: every caller
- * gets this answer for an unknown id
+ * Reads events only if the caller may see the agent.
+ * @throws Refusal not_found, also for members who may not see approvals: every caller gets this answer for an unknown id
  */
 const requireApproval = async (ctx: Ctx, session_id: string, message_id: string): Promise<Loaded<Session.Session>> => {
   const { principal } = ctx;
@@ -88,10 +88,7 @@ const requireApproval = async (ctx: Ctx, session_id: string, message_id: string)
   return session;
 };
 
-/**
- * Users who may assign work to the agent; no runner, because runners are the ones who ask. @throws Refusal not_found, forbidden,
- * tenant_suspended
- */
+/** Users who may assign work to the agent, but no runner: runners ask. @throws Refusal not_found, forbidden, tenant_suspended */
 export const requireDecider = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
   await requireApproval(ctx, session_id, message_id);
   await requirePerson(ctx, session_id, 'Only a person may decide on an approval');

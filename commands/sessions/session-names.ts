@@ -10,7 +10,7 @@ type Named = Pick<Session, 'agent_id' | 'user_id' | 'created_by_id'>;
 
 export type SessionNames = { readonly agent_name: string | null; readonly user_email: string | null; readonly user_name: string | null };
 
-/** At present, of the agent (also a deleted one) and of the user for whom the session runs or, without one, who started it. */
+/** Present names of the agent (also a deleted one) and of the user for whom the session runs or, without one, who started it. */
 export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames> => {
   const user_id = userOf(session);
   const [agent, user] = await Promise.all([ctx.load(Agent, session.agent_id), nameOf(ctx, user_id)]);
@@ -22,7 +22,7 @@ export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly 
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
 };
 
-/** With name and e-mail address. */
+/** Adds name and e-mail address. */
 export const withAuthors = <T extends { readonly created_by_id: string | null }>(ctx: Loads, messages: readonly T[]) => {
   const load = loadOnce(ctx);
   return Promise.all(

@@ -72,7 +72,9 @@ const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Star
     : { ...ids, cause_kind: 'skill', cause_id: skill_id };
 };
 
-/** With the delivery by which the job called the agent, if any. @throws Refusal invalid if no such occurrence has fired for the agent */
+/**
+ * Includes the delivery by which the job called the agent, if any. @throws Refusal invalid if no such occurrence has fired for the agent
+ */
 const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id: string): Promise<Origin> => {
   const run = CronRun.isOccurrenceId(cron_occurrence_id) ? (await ctx.load(CronRun, cron_occurrence_id)).state : CronRun.initial;
   if (run.decision !== 'fired' || (run.agent_id !== agent_id && run.target_agent_id !== agent_id))
@@ -97,7 +99,7 @@ const checkMember = async (ctx: Ctx, user_id: string): Promise<void> => {
     throw invalid('/user_id', 'is not a member of this tenant', 'unknown_member');
 };
 
-/** About the agent and the origin of the session. @throws Refusal not_found, conflict, budget_exceeded, invalid */
+/** Fields about the agent and the origin of the session. @throws Refusal not_found, conflict, budget_exceeded, invalid */
 const recordedFields = async (ctx: Ctx, input: Start) => {
   const { agent_id, user_id } = input;
   const agent = await loadActiveAgent(ctx, agent_id);

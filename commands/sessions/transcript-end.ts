@@ -1,15 +1,15 @@
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx } from '../context.ts';
 
-/** Text in a page of messages, which has at least one message. */
+/** The maximum text in a page, which has at least one message. */
 export const PAGE_BYTES = 8 << 20;
-/** About the bytes of a message in addition to its text. */
+/** The approximate size of a message in addition to its text. */
 export const MESSAGE_OVERHEAD_BYTES = 400;
 
 /** Events that are read at once to find the last messages. */
 const EVENTS = 200;
 
-/** Before a revision, the last one first. */
+/** Those before a revision, the last one first. */
 const eventsBefore = async function* (ctx: Ctx, session_id: string, before: number) {
   for (let end = before; end > 0; end = Math.max(0, end - EVENTS)) {
     const from = Math.max(0, end - EVENTS);
@@ -18,12 +18,12 @@ const eventsBefore = async function* (ctx: Ctx, session_id: string, before: numb
   }
 };
 
-/** Of what base64url encodes; the encrypted text in it is not larger. */
+/** The size of what base64url encodes; the encrypted text in it is not larger. */
 const bytesIn = (sealed: string): number => Math.ceil((sealed.length * 3) / 4);
 
 /**
- * Before a revision: at most `limit`, and not more than fit into one page. `from`: revision of the first; `earlier`: there are messages
- * before it.
+ * At most `limit` messages before a revision, and not more than fit into one page. `from`: revision of the first; `earlier`: there are
+ * messages before it.
  */
 export const lastMessages = async (
   ctx: Ctx,
@@ -43,7 +43,7 @@ export const lastMessages = async (
   return { from: 0, earlier: false };
 };
 
-/** Added before a revision; in the order in which they were added. */
+/** Those that were added before a revision, in the order in which they were added. */
 export const filesBefore = async (
   ctx: Ctx,
   session_id: string,

@@ -32,7 +32,7 @@ const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: s
   nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
 
 /**
- * From the session's stream, because no read model contains messages. `until`: the last revision to read; `next`: the first message that
+ * Reads the session's stream, because no read model contains messages. `until`: the last revision to read; `next`: the first message that
  * was not read; null if all were.
  */
 const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }: Part) => {

@@ -33,16 +33,16 @@ export const AgentSkillPermissionUpdate = z
   })
   .meta({ id: 'AgentSkillPermissionUpdate', examples: [{ permissions: [{ skill_id: 'cke0w9ax4rhv1tn7dq3zs5mjf', allowed: false }] }] });
 
-/** As an OWNER and an ADMIN do. */
+/** OWNERs and ADMINs of the tenant do. */
 export const seesAllSkills = (ctx: Ctx): Promise<boolean> => ctx.may('tenant:skills:write');
 
-/** Not deleted, by id. */
+/** Skills that are not deleted, by id. */
 export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<ReadonlyMap<string, Skill.Skill>> => {
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
   return new Map(loaded.filter(({ state }) => state.status === 'live').map(({ id, state }) => [id, state]));
 };
 
-/** Enabled, and not forbidden by a permission. */
+/** The skill is enabled, and no permission forbids it. */
 const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
   skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
 

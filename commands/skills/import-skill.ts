@@ -44,7 +44,7 @@ export const readSkillArchive = async ({ unpack, parseYaml }: ImportPorts, archi
 };
 
 /**
- * A private skill from an archive that `readSkillArchive` has checked. @throws Refusal slug_taken, unavailable if the archive cannot be
+ * Creates a private skill from an archive that `readSkillArchive` has checked. @throws Refusal slug_taken, unavailable if it cannot be
  * stored
  */
 export const importSkill = async (ctx: Ctx, fields: Skill.SkillFields, archive: Uint8Array): Promise<Loaded<Skill.Skill>> => {

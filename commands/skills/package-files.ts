@@ -2,12 +2,10 @@ import { sha256Counter } from '../../domain/digest.ts';
 import type { Blobs } from '../blobs.ts';
 import type { Unpack } from './archive.ts';
 
-/** In the archive of a skill. */
+/** A file in the archive of a skill. */
 export type PackageFile = { readonly path: string; readonly size_bytes: number; readonly sha256: string };
 
-/**
- * Null if the archive cannot be read, or not soon: a runner then gets everything else, and learns the reason when it fetches the archive.
- */
+/** Null if the archive cannot be read soon: a runner then gets everything else, and learns the reason when it fetches the archive. */
 export type PackageFiles = (blobs: Blobs, package_digest: string) => Promise<readonly PackageFile[] | null>;
 
 /** With their digests. @throws Refusal if the archive cannot be read */

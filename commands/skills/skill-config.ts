@@ -30,10 +30,7 @@ export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, 
   field: `skill_config.${skill_id}`,
 });
 
-/**
- * Decrypted, from its event in the log, because the state of the agent does not contain it. Null if there is none. @throws Refusal
- * unavailable
- */
+/** Decrypts it from its event in the log: the state of the agent does not contain it. Null if there is none. @throws Refusal unavailable */
 export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agent>, skill_id: string): Promise<Config | null> => {
   const stored = state.skills[skill_id]?.config;
   if (!stored) return null;
@@ -44,8 +41,8 @@ export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agen
 };
 
 /**
- * Records the read in the tenant's audit log, if there is a configuration. @throws Refusal not_found if the agent does not have the skill,
- * or if it is deleted
+ * Records the read in the tenant's audit log, if there is a configuration.
+ * @throws Refusal not_found if the agent does not have the skill, or if it is deleted
  */
 export const readSkillConfig = async (
   ctx: Ctx,
@@ -59,8 +56,8 @@ export const readSkillConfig = async (
 };
 
 /**
- * The event of the present configuration if the new one equals it; otherwise null. @throws Refusal not_found, invalid if it does not match
- * the skill's schema
+ * The revision of the present configuration if the new one equals it; otherwise null.
+ * @throws Refusal not_found, invalid if it does not match the skill's schema
  */
 const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillConfigView): Promise<number | null> => {
   const loaded = await loadAgentSkill(ctx, agent_id, skill_id);

@@ -93,10 +93,7 @@ const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibil
     throw new Refusal('forbidden', 'The agent may author only private skills: its skill_visibility_scope is private_only');
 };
 
-/**
- * The route has checked that the caller is the agent's runner. @throws Refusal forbidden if it may not write such a skill, slug_taken,
- * invalid
- */
+/** The route has checked the agent's runner. @throws Refusal forbidden if the agent may not write such a skill, slug_taken, invalid */
 export const authorSkill = async (ctx: Ctx, input: Input<typeof SkillCreate, 'tenant_id' | 'agent_id'>): Promise<Loaded<Skill.Skill>> => {
   const { tenant_id: _, agent_id, ...fields } = input;
   await checkOnce(ctx, () => checkAuthor(ctx, agent_id, fields.visibility));

@@ -17,7 +17,7 @@ import type { Reason } from './tenant.ts';
 /** All in base64url. `public_key`, the 32 bytes of an Ed25519 key, verifies the signature. */
 export type PlatformSignature = { readonly signature: string; readonly key_id: string; readonly public_key: string };
 
-/** So far; `progress` is null if all events are counted. */
+/** The counts so far; `progress` is null if all events are counted. */
 export type CountedEvents = { readonly counts: EventCounts; readonly progress: CountProgress | null };
 
 /** In addition to the streams of aggregates. */
@@ -25,15 +25,14 @@ export type ErasurePorts = {
   /** Returns when the tenant's data key was destroyed (RFC 3339 UTC), now or before. @throws Refusal unavailable */
   readonly destroyKey: (tenant_id: string) => Promise<string>;
   /**
-   * Before the position `until` (a consistency token), continuing after `progress`. If one call does not suffice, the counts so far.
+   * Counts events before the position `until` (a consistency token), continuing after `progress`. If one call does not suffice, the counts
+   * so far.
    * @throws Refusal unavailable
    */
   readonly countEvents: (tenant_id: string, progress: CountProgress | null, until: string) => Promise<CountedEvents>;
   /** The platform's signing key; creates one if there is none. @throws Refusal unavailable */
   readonly newestKeyId: () => Promise<string>;
-  /**
-   * With the platform's key `key_id`; undefined: the oldest key. The same text always gets the same signature. @throws Refusal unavailable
-   */
+  /** `key_id` undefined: the platform's oldest key. The same text always gets the same signature. @throws Refusal unavailable */
   readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;
 };
 
@@ -71,8 +70,8 @@ export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, recor
 };
 
 /**
- * Closes it for good, destroys its data key, and returns the signed receipt, the same if already erased. Workers then remove rows, files
- * and messages, and finish interrupted erasures.
+ * Closes the tenant for good, destroys its data key, and returns the signed receipt, the same if already erased. Workers then remove rows,
+ * files and messages, and finish interrupted erasures.
  * @throws Refusal not_found, unavailable (also if not all of the tenant's events could be counted yet)
  */
 export const eraseTenant =

@@ -20,10 +20,10 @@ export const InvitationAccept = z.strictObject({
   name: displayText(1, 255).nullish().meta({ description: 'The name of the new API key; default: "Invitation"' }),
 });
 
-/** As the request that issues it gets it. No other response contains the token. */
+/** In the response to the request that issues it. No other response contains the token. */
 export type InvitationView = Invitation.Invitee & { link: string; url: string; token: string; expires_at: string };
 
-/** For a person with the token, before they accept it. Times are RFC 3339 UTC. */
+/** What a person with the token may know before they accept it. Times are RFC 3339 UTC. */
 export type InvitationPreview = {
   tenant_id: string;
   tenant_name: string;
@@ -44,8 +44,8 @@ const SECRET_LENGTH = 32;
 const HOUR_MS = 3_600_000;
 
 /**
- * With it, the member can get an API key once. Replaces an earlier one. @throws Refusal not_found, rate_limited, forbidden if the member
- * has more rights than the caller
+ * The member can get an API key with it once. It replaces an earlier one.
+ * @throws Refusal not_found, rate_limited, forbidden if the member has more rights than the caller
  */
 export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }): Promise<Loaded<InvitationView>> => {
   await ctx.limitFlow('invite');

@@ -38,7 +38,7 @@ export const asCaller =
   (tenant) =>
     decide(callerRoleIn(ctx, tenant))(tenant);
 
-/** With name and e-mail address. */
+/** Includes name and e-mail address. */
 export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;

@@ -84,7 +84,7 @@ export const Reason = z
 
 const CLOSING_DAYS = 30;
 
-/** In the URL path of the request. @throws Refusal not_found if it does not exist or is closed for good */
+/** The tenant in the URL path. @throws Refusal not_found if it does not exist or is closed for good */
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   Tenant.assertExists(loaded.state);
@@ -98,7 +98,7 @@ export const loadKeptTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> =
   return loaded;
 };
 
-/** With its owner, and an API key of the owner (`owner_key` in the response). @throws Refusal slug_taken, invalid */
+/** Also creates its owner, and an API key of the owner (`owner_key` in the response). @throws Refusal slug_taken, invalid */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');

@@ -23,8 +23,8 @@ export const ConnectorTools = z
   .transform((tools) => ({ tools }));
 
 /**
- * For tools that the connector did not provide before. All tools of a sync become visible at the same moment, by one event of the
- * connector.
+ * Reserves ids of tools that the connector did not provide before. All tools of a sync become visible at the same moment, by one event of
+ * the connector.
  */
 const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector.ConnectorTool[]): Promise<void> => {
   for (let from = 0; from < tools.length; from += PARALLEL_RESERVATIONS)
@@ -39,7 +39,7 @@ const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector
     );
 };
 
-/** In the order of the list. @throws Refusal not_found if the name of the connector is not valid */
+/** Returns the tools in the order of the list. @throws Refusal not_found if the name of the connector is not valid */
 export const syncConnectorTools = async (
   ctx: Ctx,
   { connector, tools }: { connector: string } & z.output<typeof ConnectorTools>,

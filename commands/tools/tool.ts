@@ -57,8 +57,8 @@ const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['posit
   b.position !== null && (a.position === null || comparePositions(b.position, a.position) > 0) ? b.position : a.position;
 
 /**
- * With the fields that its connector describes, if any. The revision is that of the tool's own stream. @throws Refusal not_found, also if
- * the connector no longer provides it
+ * Adds the fields that its connector describes, if any. The revision is that of the tool's own stream.
+ * @throws Refusal not_found, also if the connector no longer provides it
  */
 export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
   Tool.assertExists(tool.state);

@@ -18,7 +18,7 @@ const withoutLog = (error: unknown): null => {
   throw error;
 };
 
-/** Which of `named` led to the present delivery. Blocks it if the chain of deliveries is too long. */
+/** Finds out which of `named` led to the present delivery. Blocks it if the chain of deliveries is too long. */
 const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string, named: readonly string[]): Promise<void> => {
   const cause = await port.deepestCause(tenant, named).catch(withoutLog);
   if (!cause) return;

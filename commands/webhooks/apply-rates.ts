@@ -57,7 +57,9 @@ const applyClosed = (progress: Progress, slack: SlackConfig, at: number): void =
   holdDelivery(progress, WORKING_HOURS, CLOSED, opensAt === null ? null : new Date(opensAt).toISOString());
 };
 
-/** While earlier ones of its source are held, so that all go on in the order of their receipt. @returns whether it is held */
+/**
+ * Holds a delivery while earlier ones of its source are held, so that all go on in the order of their receipt. @returns whether it is held
+ */
 const holdBehindOthers = async (
   port: GuardrailPort,
   progress: Progress,

@@ -26,8 +26,8 @@ export type SkillCall = {
 };
 
 /**
- * With a valid token. `token`: of the recorded event; null for a repeat, or if the event is not in the log yet. `isRepeat`: an earlier
- * call had the same Idempotency-Key, and gives `id` and `outcome`.
+ * For a call with a valid token. `token`: of the recorded event; null for a repeat, or if the event is not in the log yet. `isRepeat`: an
+ * earlier call had the same Idempotency-Key, and gives `id` and `outcome`.
  */
 export type SkillCallOutcome = {
   readonly id: string;
@@ -45,7 +45,7 @@ const NO_SETTINGS = { is_paused: false, event_filter: [] };
 const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {}): Refusal =>
   new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
 
-/** Without a valid token: always the same, so that it does not reveal whether the webhook exists. */
+/** For a call without a valid token: always the same, so that it does not reveal whether the webhook exists. */
 const notAccepted = (): Refusal =>
   rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
 
@@ -95,7 +95,7 @@ const sourceOf = (webhook: SkillWebhook): GuardedSource => {
   return source;
 };
 
-/** Of the tenant. @throws Refusal unavailable */
+/** Applies the guardrails of the tenant. @throws Refusal unavailable */
 const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: ReceivedBody, { sha256 }: InspectedBody): Promise<NewDelivery> => {
   const { webhook, receivedAt, header, ip } = call;
   const { id: skill_id, tenant_id, agent_id } = webhook;

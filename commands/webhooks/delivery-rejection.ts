@@ -10,13 +10,13 @@ import type { SignatureFault } from '../../domain/webhooks/signature.ts';
 import { signatureFormFault } from '../../domain/webhooks/signature-form.ts';
 import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 
-/** With a body of an allowed size, and for any reason but the quota. */
+/** Why a request with a body of an allowed size was rejected, for any reason but the quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited' | 'too_large'>;
 
 /** `note`: what is wrong with this request, and what its sender can do. */
 export type RejectionFault = { readonly reason: RejectionCause; readonly note?: string | undefined };
 
-/** With a valid signature: because of its delivery id or event name. Null if both are valid. */
+/** Null if the delivery id and the event name are valid. The signature was verified before. */
 export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionCause | null => {
   if (!delivery) return 'delivery_id_missing';
   if (!isDeliveryId(delivery)) return 'delivery_id_malformed';

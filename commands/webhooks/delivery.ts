@@ -9,16 +9,16 @@ import { payloadOf } from '../../domain/webhooks/form-payload.ts';
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
 /**
- * `erased`: with the tenant, the key of the body. `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or
- * damaged.
+ * `erased`: the tenant, and with it the key of the body. `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing
+ * or damaged.
  */
 export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key' };
 
 export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
 
 /**
- * Only the log contains the body. `agents` whose runners get it: its own unless blocked, and those to which it was released or sent again.
- * The release of a delivery that `isBlocked` may redact its body.
+ * Only the log contains the body. `agents` get it: its own unless blocked, and those to which it was released or sent again. The release
+ * of a delivery that `isBlocked` may redact its body.
  */
 export type StoredDelivery = {
   readonly facts: DeliveryFacts;
@@ -28,8 +28,8 @@ export type StoredDelivery = {
 };
 
 /**
- * Null if there is none. If the body cannot be decrypted, contains the reason or, for chunks, reading them throws. @throws Refusal
- * unavailable
+ * Null if there is none. If the body cannot be decrypted, the result has the reason or, for chunks, reading them throws.
+ * @throws Refusal unavailable
  */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;
 
@@ -43,13 +43,13 @@ export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal =>
   return new Refusal('unavailable', NO_KEY, { retryAfter: KEY_RETRY_SECONDS });
 };
 
-/** A retry does not help. */
+/** The body is damaged or its key is missing: a retry does not help. */
 export const isUnreadableBody = ({ message }: Refusal): boolean => message === DAMAGED || message === NO_KEY;
 
-/** Why there is none although the delivery has a body; null if the response has a payload. */
+/** Why the response has no payload although the delivery has a body; null if it has one. */
 export type MissingPayload = 'too_large' | 'erased' | 'damaged' | 'key_unavailable' | null;
 
-/** Null if it is shown, or if no body was stored. */
+/** Null if the payload is shown, or if no body was stored. */
 export const missingPayload = (recorded: StoredDelivery | null): MissingPayload => {
   if (!recorded || recorded.body instanceof Uint8Array) return null;
   if (!('unreadable' in recorded.body)) return 'too_large';

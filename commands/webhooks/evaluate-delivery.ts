@@ -54,7 +54,10 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
   };
 };
 
-/** In the log: if the integration blocks body replays, or the provider sends the same bytes again under an id that it does not sign. */
+/**
+ * The log remembers them if the integration blocks body replays, or the provider sends the same bytes again under an id that it does not
+ * sign.
+ */
 const remembersBodies = (integration: Integration): boolean =>
   integration.replay_guard === 'block' || presetOf(integration).bodyTimestamp !== undefined;
 
@@ -119,7 +122,7 @@ export const withDecision = (delivery: NewDelivery, decision: GuardrailDecision)
 };
 
 /**
- * Accepts, blocks or holds, and redacts. A recorded delivery is not checked again, because a redelivery changes nothing. @throws Refusal
+ * Accepts, blocks or holds, and redacts. Does not check a recorded delivery again: a redelivery changes nothing. @throws Refusal
  * unavailable
  */
 export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {
@@ -143,14 +146,17 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   );
 };
 
-/** The rules cannot be loaded now, and are applied later, unless the provider sends it again. @throws the error then, and any other */
+/**
+ * The rules cannot be loaded now. They are applied later, unless the provider sends the delivery again. @throws the error then, and any
+ * other
+ */
 const postpone = (delivery: NewDelivery, unevaluated: 'json' | 'form', error: unknown): NewDelivery => {
   const isUnavailable = error instanceof Refusal && error.code === 'unavailable';
   if (!isUnavailable || triesAgain(delivery.facts.provider as Provider)) throw error;
   return { ...delivery, unevaluated };
 };
 
-/** For a delivery that was stored without its rules. Without its integration, the tenant's rules. @throws Refusal unavailable */
+/** For a delivery stored without applying its rules. If its integration is gone, the tenant's rules apply. @throws Refusal unavailable */
 export const evaluateLate = async (
   ports: Pick<WebhookPorts, 'eligibility' | 'guardrails'>,
   delivery: NewDelivery,

@@ -91,7 +91,7 @@ const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>,
   },
 });
 
-/** As of the context's log position; null if it was not connected then. */
+/** The state at the context's log position; null if it was not connected then. */
 export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<IntegrationView> | null> => {
   const loaded = await ctx.load(Integration, id);
   return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? viewOf(ctx, loaded) : null;
@@ -119,7 +119,7 @@ export const connectIntegration = async (
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
-/** What null in an update sets. */
+/** The values that null in an update sets. */
 const resetsOf = (integration: Integration.Integration) => ({
   event_filter: [],
   replay_guard: Integration.defaultReplayGuard(integration),

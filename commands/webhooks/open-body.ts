@@ -11,7 +11,7 @@ import type { RejectionFault } from './delivery-rejection.ts';
 import type { VerificationPort } from './webhook-ports.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** Without content codings, or with the reason why it cannot be unpacked. */
+/** The request without content codings, or why it cannot be unpacked. */
 export type UnpackedRequest = { readonly request: WebhookRequest; readonly verification: Verification; readonly fault?: RejectionFault };
 
 const CODING_HEADER = 'content-encoding';
@@ -59,7 +59,7 @@ const withContentType = (request: WebhookRequest, contentType: string): WebhookR
   header: (name) => (name === 'content-type' ? contentType : request.header(name)),
 });
 
-/** With its body in UTF-8, or why its body cannot be read. */
+/** The request with its body in UTF-8, or why the body cannot be read. */
 export const readableRequest = (request: WebhookRequest): Readable | RejectionFault => {
   const contentType = request.header('content-type');
   const type = bodyTypeOf(contentType);

@@ -27,7 +27,7 @@ const PROBE_REPLY: HandshakeReply = { status: 200, body: null };
 
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
-/** The signature is verified, and the body is unpacked and in UTF-8. */
+/** A request whose signature is verified, and whose body is unpacked and in UTF-8. */
 type OpenedRequest = { readonly request: WebhookRequest; readonly media: Media; readonly signed: SignedDelivery; readonly key: Uint8Array };
 
 /**
@@ -100,8 +100,8 @@ const answerCheck = ({ answerHandshake }: RecordingPort, integration: Integratio
 };
 
 /**
- * No delivery: HEAD, with which some providers check the address, or GET, with the `query` of the URL. @throws Refusal not_found,
- * method_not_allowed, unavailable
+ * Answers requests that are no delivery: HEAD, with which some providers check the address, or GET, with the `query` of the URL.
+ * @throws Refusal not_found, method_not_allowed, unavailable
  */
 export const checkAddress = async (
   { eligibility, recording }: WebhookPorts,
@@ -117,7 +117,7 @@ export const checkAddress = async (
   });
 };
 
-/** To an existing integration. `matched`: the secret that verified the signature; null if not verified yet. */
+/** A request to an existing integration. `matched`: the secret that verified the signature; null if not verified yet. */
 type SignedDelivery = {
   readonly request: WebhookRequest;
   readonly integration: Integration;
@@ -143,7 +143,7 @@ const usedKey = ({ current, previous }: SigningKeys, matched: MatchedSecret | nu
   matched === 'previous' && previous ? previous : current;
 
 /**
- * Before a large body of `size` bytes is read: checks the size (a rejection above the limit) and that the integration exists.
+ * Call before a large body of `size` bytes is read: checks the size (a rejection above the limit) and that the integration exists.
  * @throws Refusal too_large, not_found, unavailable
  */
 export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyMemory> => {

@@ -16,14 +16,14 @@ export const Redeliver = z
 
 export type Redelivery = { id: string; message_id: string; agent_id: string; requeued_at: string };
 
-/** That it accepts deliveries. `pointer`: the field with its id. @throws Refusal invalid, conflict */
+/** Checks that the agent accepts deliveries. `pointer`: the field with its id. @throws Refusal invalid, conflict */
 export const checkAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw invalid(pointer, 'there is no such agent', 'unknown_agent');
   if (!state.is_active) throw conflict(pointer, 'agent_inactive', 'The agent is not active: activate it first');
 };
 
-/** An accepted delivery, as a new message, however the earlier ones ended. @throws Refusal not_found, conflict, invalid */
+/** Sends an accepted delivery as a new message, however the earlier ones ended. @throws Refusal not_found, conflict, invalid */
 export const redeliver = async (
   ctx: Ctx,
   { delivery_id, agent_id }: Input<typeof Redeliver, 'delivery_id'>,
@@ -73,15 +73,15 @@ const sendAgain = async (ctx: ReactorCtx, message: DeadMessage, decision: Decisi
 };
 
 /**
- * Each message that was given up is sent again only once, however often this is called. With `dryRun`, only checks. @throws Refusal
+ * Sends each message that was given up only once more, however often this is called. With `dryRun`, only checks. @throws Refusal
  * unavailable
  */
 export const redeliverDead = (ctx: ReactorCtx, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
   sendAgain(ctx, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
 
 /**
- * Lost by the broker before an acknowledgement. Sent only once, however often this is called, with the same CloudEvents id, so that no
- * runner processes a delivery twice. With `dryRun`, only checks.
+ * The broker lost it before an acknowledgement. Sent only once more, however often this is called, with the same CloudEvents id, so that
+ * no runner processes a delivery twice. With `dryRun`, only checks.
  * @throws Refusal unavailable
  */
 export const redriveLost = (ctx: ReactorCtx, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>

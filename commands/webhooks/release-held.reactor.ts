@@ -27,7 +27,7 @@ const canReceive = async ({ load }: ReactorCtx, tenant: string, agent_id: string
   return acceptsDeliveries(owner.state) && isActive(agent.state);
 };
 
-/** Against the current limits. @returns whether they allow the delivery */
+/** Counts against the current limits. @returns whether they allow the delivery */
 const takeLimits = async (ports: HeldPorts, source: GuardedSource, facts: Delivery.DeliveryFacts, at: string): Promise<boolean> => {
   const { tenant_id, provider } = source;
   const slack: SlackConfig | null = provider === 'slack' ? await ports.guardrails.slackConfig(tenant_id, facts.agent_id) : null;

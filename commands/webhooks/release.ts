@@ -35,7 +35,7 @@ export type ReleasePorts = {
   /** The current source; without rules of its own if it is no connected integration. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource>;
   readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'evaluate'>;
-  /** Encrypted. @throws Refusal unavailable */
+  /** Stores it encrypted. @throws Refusal unavailable */
   readonly storeBody: (delivery: DeliveryRef, facts: Delivery.DeliveryFacts, bytes: Uint8Array) => Promise<ReleasedBody>;
 };
 
@@ -60,7 +60,7 @@ const wholeBody = async ({ body }: StoredDelivery): Promise<Uint8Array> => {
 };
 
 /**
- * Current rules that do not block, and checks of the content. Null if there is nothing to apply.
+ * Applies current rules that do not block, and checks of the content. Null if there is nothing to apply.
  * @throws Refusal conflict if the body cannot be redacted, unavailable if the redaction took too long
  */
 const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: StoredDelivery, set: RuleSet): Promise<RulesResult | null> => {
@@ -89,10 +89,7 @@ const newVerdicts = ({ guardrails }: Delivery.DeliveryFacts, { verdicts }: Rules
 const redactedBody = (stored: StoredDelivery, bytes: Uint8Array): Uint8Array =>
   stored.facts.provider === MAIL_PROVIDER ? withoutSplitMatches(contentIn(stored.body as Uint8Array), bytes) : bytes;
 
-/**
- * Redacts by the tenant's current rules and patterns, and stores the body if it has changed. @throws Refusal not_found, conflict,
- * unavailable
- */
+/** Redacts by the tenant's current rules and patterns; stores a changed body. @throws Refusal not_found, conflict, unavailable */
 export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef): Promise<ReleaseChecks> => {
   const stored = await ports.readDelivery(delivery.tenant_id, delivery.id);
   if (!stored) throw notFound();
@@ -130,8 +127,8 @@ const viewOf = (id: string, { message_id, agent_id, released }: Delivery.Deliver
 };
 
 /**
- * Redacted. The caller needs the permission to assign work to the agent. @throws Refusal not_found, invalid, forbidden, conflict,
- * unavailable
+ * Sends it redacted. The caller must be allowed to assign work to the agent.
+ * @throws Refusal not_found, invalid, forbidden, conflict, unavailable
  */
 export const releaseDelivery = async (
   ctx: Ctx,

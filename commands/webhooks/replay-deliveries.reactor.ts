@@ -27,17 +27,17 @@ export type Requeue = JobRef & {
 export type ReplayPorts = {
   /** Null if there is none, or if its tenant was erased. */
   readonly readJob: (job: JobRef) => Promise<StoredJob | null>;
-  /** That first got the delivery. @throws Refusal not_found */
+  /** The agent that first got the delivery. @throws Refusal not_found */
   readonly agentOf: (tenant_id: string, delivery_id: string) => Promise<string>;
   readonly isAgentActive: (tenant_id: string, agent_id: string) => Promise<boolean>;
   readonly isTenantActive: (tenant_id: string) => Promise<boolean>;
   /**
-   * Only once for each job and delivery, even if several processes call it. @throws Refusal of the decision, not_found if the delivery was
-   * erased
+   * Appends only once for each job and delivery, even if several processes call it.
+   * @throws Refusal of the decision, not_found if the delivery was erased
    */
   readonly requeueOnce: (requeue: Requeue) => Promise<void>;
   readonly releases: () => Promise<ReleasePorts>;
-  /** After this revision. Returns false if the job has a later event. */
+  /** Appends after this revision. Returns false if the job has a later event. */
   readonly append: (job: JobRef, revision: number, events: readonly ReplayJob.ReplayJobEvent[]) => Promise<boolean>;
 };
 
@@ -69,7 +69,7 @@ const skipReason = (error: unknown): string => {
   throw error;
 };
 
-/** Or releases the delivery. Returns why it was not sent; null if it was. */
+/** Sends the delivery again or releases it. Returns why it was not sent; null if it was. */
 const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: StoredJob, delivery_id: string): Promise<string | null> => {
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));
@@ -88,8 +88,8 @@ const errorText = (skipped: number, reason: string | undefined, error: string | 
   skipped === 0 ? null : `${skipped} not sent: ${reason ?? error?.replace(/^\d+ not sent: /, '')}`;
 
 /**
- * One batch. Each delivery is sent only once, even if a process is killed in the middle and another repeats it. A cancellation takes
- * effect at the next batch. `at`: present time.
+ * Handles one batch. Each delivery is sent only once, even if a process is killed in the middle and another repeats it. A cancellation
+ * takes effect at the next batch. `at`: present time.
  * @returns whether the job is still running
  */
 export const advanceReplay = async (ports: ReplayPorts, ref: JobRef, at: string): Promise<boolean> => {

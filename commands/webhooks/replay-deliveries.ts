@@ -35,7 +35,7 @@ export const ReplayRequest = z
   })
   .meta({ id: 'ReplayRequest', examples: [{ from: '2026-11-21T10:00:00Z', to: '2026-11-21T11:00:00Z', outcome: 'dead' }] });
 
-/** `limit`: of selected deliveries. */
+/** `limit`: the maximum number of selected deliveries. */
 export type ReplayFilter = {
   readonly integration_id: string;
   readonly from: string;
@@ -88,13 +88,13 @@ export const dryRun = (total: number, at: string, target: Pick<JobView, 'target_
   return { id: '', revision: -1, position: null, state: view };
 };
 
-/** For one job. @throws Refusal invalid */
+/** @throws Refusal invalid if they are too many for one job */
 export const assertNotTooMany = ({ length }: readonly string[]): void => {
   if (length > ReplayJob.MAX_REPLAYED)
     throw invalid('/from', `selects more than ${ReplayJob.MAX_REPLAYED} deliveries: choose a shorter time`, 'too_many');
 };
 
-/** To runners. With `dry_run`, only counts the deliveries. @throws Refusal not_found, invalid, conflict, unavailable */
+/** Sends to runners. With `dry_run`, only counts the deliveries. @throws Refusal not_found, invalid, conflict, unavailable */
 export const requestReplay = async (
   ctx: Ctx,
   { tenant_id, id: integration_id, dry_run, ...input }: Input<typeof ReplayRequest, 'tenant_id' | 'id'>,

@@ -37,8 +37,8 @@ type TenantReplay = TenantCriteria & {
 export type FindDeliveries = (criteria: TenantCriteria, limit: number) => Promise<string[]>;
 
 /**
- * Agent and origin (a webhook integration, or anything else with deliveries, such as a cron job) must exist; they may be deleted. @throws
- * Refusal invalid
+ * Agent and origin (a webhook integration, or anything else with deliveries, such as a cron job) must exist; they may be deleted.
+ * @throws Refusal invalid
  */
 const checkCriteria = async (ctx: Ctx, { agent_id, integration_id }: TenantCriteria, find: FindDeliveries): Promise<void> => {
   if (agent_id !== undefined && (await ctx.load(Agent, agent_id)).state.status === 'absent')

@@ -15,7 +15,7 @@ export type SkillCallPorts = {
   readonly target: (webhook_id: string) => SkillTarget | Promise<SkillTarget>;
   /** HMAC-SHA-256 in hex, with the platform's pepper. */
   readonly digest: (token: string) => string;
-  /** From its Idempotency-Key, or random if it has none. */
+  /** Derived from its Idempotency-Key, or random if it has none. */
   readonly callId: (webhook: SkillWebhook, idempotency_key: string | undefined) => string;
   /** `sha256`: of the body. @throws Refusal unavailable */
   readonly recorded: (webhook: SkillWebhook, id: string) => Promise<{ readonly sha256: string; readonly isBlocked: boolean }>;

@@ -18,7 +18,7 @@ import type { ReceivedContent } from './webhook-ports.ts';
 
 /** On how many deliveries rules are tried: the newest ones. */
 export const MAX_TRIED = 200;
-/** All bodies of one trial. */
+/** The size of all bodies of one trial. */
 const MAX_TRIED_BYTES = 32 << 20;
 /** The remaining deliveries are not tried. */
 const MAX_TRIAL_MS = 10_000;
@@ -67,7 +67,7 @@ export type TrialPorts = {
   readonly clock: () => number;
 };
 
-/** By the tried rules, and when the delivery was received. */
+/** Verdicts of the tried rules, and of when the delivery was received. */
 export type TrialRow = {
   readonly delivery_id: string;
   readonly event: string | null;

@@ -12,10 +12,10 @@ import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import type { SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
 import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 
-/** Values of the response headers RateLimit-Policy (`policy`) and RateLimit (`state`). */
+/** Gets the values of the response headers RateLimit-Policy (`policy`) and RateLimit (`state`). */
 export type ReportRateLimit = (headers: { readonly policy: string; readonly state: string }) => void;
 
-/** With a valid signature and the results of the guardrails, ready to be recorded. */
+/** A delivery with a valid signature and the results of the guardrails, ready to be recorded. */
 export type NewDelivery = {
   readonly integration: Pick<Integration, 'id' | 'tenant_id'>;
   readonly id: string;
@@ -47,7 +47,8 @@ export type BodyOwner = { readonly tenant: string; readonly integration: string 
 /** For one large body, shared between threads; taken chunk by chunk, as the bytes arrive. */
 export type BodyMemory = {
   /**
-   * For the next CHUNK_BYTES; may contain bytes of another body. Waits while other bodies use all of this body's memory.
+   * Returns memory for the next CHUNK_BYTES, which may contain bytes of another body. Waits while other bodies use all that this one may
+   * have.
    * @throws Refusal unavailable (at once if too many bodies wait), too_slow
    */
   readonly nextChunk: () => Promise<Uint8Array>;
@@ -65,11 +66,11 @@ export type BodyMemory = {
 export type EligibilityPort = {
   /** Null if it is not connected, or if its tenant does not accept deliveries. @throws Refusal unavailable */
   readonly integration: (id: string) => Integration | null | Promise<Integration | null>;
-  /** Exists, too. @throws Refusal unavailable */
+  /** False if the agent does not exist. @throws Refusal unavailable */
   readonly isAgentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   /**
-   * Per minute. A promise only if the plan must be loaded, or the counts of other processes are needed. @throws Refusal rate_limited,
-   * unavailable
+   * Counts one delivery per minute. A promise only if the plan, or counts of other processes, must be loaded. @throws Refusal
+   * rate_limited, unavailable
    */
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;
 };
@@ -105,15 +106,16 @@ export type RecordingPort = {
    */
   readonly isReplay: (integration: NewDelivery['integration'], facts: DeliveryFacts) => Promise<boolean | null>;
   /**
-   * Exactly once, even by several processes at the same time. If the log cannot be reached, stores the delivery outside of it, if
-   * possible. @throws Refusal unavailable
+   * Records exactly once, even by several processes at the same time. If the log cannot be reached, stores the delivery outside of it, if
+   * possible.
+   * @throws Refusal unavailable
    */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
-  /** With the recorded delivery. Returns at once, so that the response does not wait. */
+  /** Compares with the recorded delivery. Returns at once, so that the response does not wait. */
   readonly compareRedelivery: (delivery: NewDelivery) => void;
-  /** After a provider's handshake. No event is recorded. */
+  /** Called after a provider's handshake. No event is recorded. */
   readonly answerHandshake: (integration: Integration) => void;
-  /** In the background: returns at once, so that the response does not wait. */
+  /** Records in the background: returns at once, so that the response does not wait. */
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
@@ -125,8 +127,8 @@ export type GuardrailPort = {
   /** @throws Refusal unavailable */
   readonly ruleSet: (source: GuardedSource) => RuleSet | Promise<RuleSet>;
   /**
-   * Rules that do not count deliveries. What reads the body, and built-in checks that are still needed, run in another thread with a limit
-   * of processor time.
+   * Evaluates rules that do not count deliveries. What reads the body, and built-in checks that are still needed, run in another thread
+   * with a limit of processor time.
    * @returns null if the limit was exceeded, or if too many deliveries wait for the thread
    * @throws Refusal unavailable if the process is stopping
    */
@@ -145,7 +147,7 @@ export type GuardrailPort = {
   readonly roomAt: (tenant: string, limit: RateLimit, at: string) => string;
   /** Of these deliveries, the one with the longest chain of causes before it; null if none exists. @throws Refusal unavailable */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
-  /** By the read model; false while it cannot be read. */
+  /** According to the read model; false while it cannot be read. */
   readonly hasHeld: (tenant: string, integration_id: string) => Promise<boolean>;
   /** Those that apply to the agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;

@@ -20,7 +20,7 @@ export type WebhookRequest = SignedRequest & {
 /** The body has not been read yet. */
 export type WebhookRequestHead = Omit<WebhookRequest, 'body' | 'unpack'>;
 
-/** To an existing integration. */
+/** A request to an existing integration. */
 export type AddressedRequest = {
   readonly request: WebhookRequestHead;
   readonly integration: Integration;
