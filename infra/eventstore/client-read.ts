@@ -4,16 +4,12 @@ import { withDeadline } from './deadline.ts';
 import { toRecorded } from './event-codec.ts';
 import type { LogError } from './event-log.ts';
 
-/**
- * The maximum time to wait for the first event of a read, in milliseconds. Without this limit, the client would notice
- * a dead connection only after 20 s.
- */
+/** For the first event of a read, in milliseconds. The client itself would notice a dead connection only after 20 s. */
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**
- * How long a read that got "stream not found" waits before it is cancelled, in milliseconds. Normally, the server ends
- * the call within this time. An earlier cancellation would reset the call, and servers close a connection that resets
- * many calls.
+ * In milliseconds. After "stream not found", the server normally ends the call within this time. An earlier cancellation would reset the
+ * call, and servers close a connection that resets many calls.
  */
 const CANCEL_DELAY_MS = 20;
 
@@ -32,8 +28,7 @@ type ClientStream = {
 export async function* readEvents(open: () => ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
   const source = open();
   let isNotFound = false;
-  // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits
-  // forever. So the stream is not destroyed; instead, `finally` reads and drops the remaining events.
+  // A client stream destroyed before its end never releases its call, and `dispose` waits forever: read it to the end instead.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
     for (let step = await withDeadline(FIRST_EVENT_TIMEOUT_MS, events.next()); !step.done; step = await events.next()) {

@@ -21,7 +21,7 @@ const DEFAULT_DEADLINE_MS = 10_000;
 
 const expectedRevisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 
-/** One append. A retry sends exactly these values again. */
+/** A retry sends exactly these values again. */
 type Append = {
   readonly retry: boolean;
   readonly stream: string;
@@ -43,10 +43,7 @@ const readStream = ({ client, toLogError }: Connection, ...[stream, { from, limi
     toLogError,
   );
 
-/**
- * Finds out whether an earlier attempt has written the events.
- * @returns the result of that attempt if these events follow the revision `expected` in the stream; otherwise null
- */
+/** Returns the result of an earlier attempt if these events follow the revision `expected` in the stream; otherwise null. */
 const findEarlierAppend = async (connection: Connection, { stream, expected, events }: Append): Promise<Appended | null> => {
   const from = expected === 'none' ? 0 : expected + 1;
   const found = await Array.fromAsync(readStream(connection, stream, { from, limit: events.length }));
@@ -65,9 +62,8 @@ const tryAppend = async (connection: Connection, append: Append, deadline: numbe
 };
 
 /**
- * Appends events. While the store is unavailable, tries again for up to `deadline` ms. An attempt can fail with a
- * conflict because an earlier one has written the events and only the answer was lost; so the stream is read before a
- * conflict is reported.
+ * Retries for up to `deadline` ms. A conflict can come from an own attempt whose answer was lost, so the stream is read before it is
+ * reported.
  */
 const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
   const end = Date.now() + deadline;
@@ -96,10 +92,7 @@ export type LogOptions = {
   readonly onAppend?: (outcome: AppendOutcome, milliseconds: number) => void;
 };
 
-/**
- * Opens the log at a connection string (esdb://…) through the EventStoreDB client. Nothing is sent until the
- * first call.
- */
+/** `url` is an EventStoreDB connection string (esdb://…). Nothing is sent until the first call. */
 export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} }: LogOptions = {}): Log => {
   const client = createStoreClient(url);
   const toLogError = (error: unknown): LogError => {

@@ -1,10 +1,6 @@
 import { LogError } from './event-log.ts';
 
-/**
- * Rejects if `work` has not settled after `ms`. The EventStoreDB client sets no timeout on batch appends and reads, so
- * without this function, a call that the server never answers would wait forever.
- * @throws LogError unavailable
- */
+/** The EventStoreDB client sets no timeout on batch appends and reads. @throws LogError unavailable after `ms` */
 export const withDeadline = <T>(ms: number, work: Promise<T>): Promise<T> => {
   let timer: NodeJS.Timeout;
   const timeout = new Promise<never>((_, reject) => {

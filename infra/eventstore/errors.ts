@@ -7,24 +7,18 @@ const UNAVAILABLE_TYPES: ReadonlySet<string> = new Set([
   ErrorType.UNAVAILABLE,
   ErrorType.CANCELLED,
   ErrorType.NOT_LEADER,
-  // The store refuses this platform, not the request: its user or password, or the rights of the user, are wrong.
+  // The store refuses the platform's user, its password or its rights, not the request.
   ErrorType.ACCESS_DENIED,
 ]);
 
-/**
- * Matches error messages which mean that the server is not ready, or that the connection ended. The messages are
- * compared because some of the client's errors have no type of their own.
- */
+/** The server is not ready, or the connection ended. Some of the client's errors have no type, so messages are compared. */
 const UNAVAILABLE_MESSAGE =
   /server is (not ready|busy)|no leader info|NotHandledReason|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^7 PERMISSION_DENIED|^8 RESOURCE_EXHAUSTED|^13 INTERNAL|^14 UNAVAILABLE|^16 UNAUTHENTICATED/i;
 
 /** Matches Node's error codes for a call whose connection closed before the request was sent or answered. */
 const CLOSED_CONNECTION_CODE = /^(ERR_HTTP2_|ERR_STREAM_|EPIPE$|ETIMEDOUT$)/;
 
-/**
- * Matches the embedded store's message for a damaged record. An error with this message is never retried, whatever type
- * the client gives it.
- */
+/** The embedded store's message for a damaged record. Never retried, whatever type the client gives it. */
 const DAMAGE_MESSAGE = /the log is damaged at position \d+/;
 
 const kindOf = (error: unknown): LogErrorKind => {

@@ -6,16 +6,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const encoder = new TextEncoder();
 
-/**
- * The maximum number of bytes of event data in one append. It is slightly lower than the server's limit of 1,048,576
- * bytes.
- */
+/** In one append. Slightly less than the server's limit of 1,048,576 bytes. */
 const MAX_DATA_BYTES = 1_000_000;
 
-/**
- * Converts an event to the client's type. Metadata is passed as encoded bytes, because the client would encode a JSON
- * value twice.
- */
+/** Metadata is passed as encoded bytes, because the client would encode a JSON value twice. */
 const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
   const metadata = encoder.encode(JSON.stringify(meta));
   return data instanceof Uint8Array
@@ -26,8 +20,7 @@ const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
 const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : Buffer.byteLength(JSON.stringify(data)));
 
 /**
- * Validates and encodes the events of one append. Invalid events must never be sent, because EventStoreDB answers them
- * twice, and the second answer crashes the client's process.
+ * Invalid events must not be sent: EventStoreDB answers them twice, and the second answer crashes the client's process.
  * @throws LogError wrong-request, too-large
  */
 export const encodeEvents = (events: readonly NewEvent[]): EventData[] => {
@@ -47,7 +40,7 @@ export const encodeEvents = (events: readonly NewEvent[]): EventData[] => {
   return events.map(toEventData);
 };
 
-/** Converts a stored event. Returns null for system events and for events that the platform did not write. */
+/** Null for system events and for events that the platform did not write. */
 export const toRecorded = (event: RecordedEvent): Recorded | null => {
   const name = parseStream(event.streamId);
   const meta = event.metadata as Metadata | undefined;

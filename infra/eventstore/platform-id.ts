@@ -5,9 +5,8 @@ import type { Log } from '../eventstore/event-log.ts';
 export const MARKER_STREAM = 'platform-platform.first';
 
 /**
- * Returns the id of the platform whose events are in the log. The id is not secret: /readyz shows it, so that `annals
- * doctor` can find out whether the service on a port belongs to this log.
- * @returns null if the platform has not been started yet
+ * The id is not secret: /readyz shows it, so that `annals doctor` can find out whether the service on a port belongs to this log. Null
+ * before the first start.
  * @throws LogError
  */
 export const platformIdOf = async (log: Log): Promise<string | null> => {

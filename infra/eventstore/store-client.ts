@@ -6,7 +6,7 @@ import { isLeaderWanted, toClientUrl } from './store-url.ts';
 type ServerFeatures = { readonly supports: (method: unknown, feature?: string) => boolean | Promise<boolean> };
 type Action<T> = (grpcClient: unknown) => Promise<T>;
 
-/** The members of the client that this file wraps. The client's own code calls them through `this`. */
+/** The client's own code calls these members through `this`. */
 type Internals = {
   callArguments: (options: object, callOptions?: object) => unknown;
   handleError: (grpcClient: unknown, error: Error) => Promise<void>;
@@ -84,9 +84,8 @@ const guardBatchAppends = (internals: Internals): void => {
 };
 
 /**
- * Makes every call ask for the leader. While a cluster has no leader, the client connects to a follower. Its data may be
- * older than what this process has written, and it passes appends on to the last leader, which may be gone. If a call
- * asks for the leader, the follower answers with the leader's address, and the client connects to that.
+ * While a cluster has no leader, the client connects to a follower, which may lack what this process has written and passes appends on to a
+ * leader that may be gone. Asked for the leader, it answers with the leader's address, and the client connects to that.
  */
 const requireLeader = (internals: Internals): void => {
   const { callArguments } = internals;
@@ -102,8 +101,7 @@ const connect = (url: string): EventStoreDBClient => {
 };
 
 /**
- * Creates the official client for a connection string. It is changed so that no failure ends the process, and none is
- * kept: each later call tries again.
+ * The client is changed so that no failure ends the process, and none is kept: each later call tries again.
  * @throws Error if a file with certificates does not exist
  */
 export const createStoreClient = (url: string): EventStoreDBClient => {

@@ -54,10 +54,7 @@ const optionProblem = (option: string): string | null => {
     : null;
 };
 
-/**
- * Returns what is wrong with the URL of an event store, as the end of a sentence that begins with the name of the
- * variable; null if it is well-formed. The text never contains a part of the URL.
- */
+/** The end of a sentence that begins with the variable's name, without any part of the URL; null if well-formed. */
 export const storeUrlProblem = (url: string): string | null => {
   const parts = partsOf(url);
   if (!parts || !SCHEMES.test(parts.scheme)) return `must begin with ${SCHEME_FORMS}`;
@@ -69,7 +66,7 @@ export const storeUrlProblem = (url: string): string | null => {
 /** In a cluster, the client searches for the nodes, and a node can refer it to another one. */
 const isCluster = ({ scheme, hosts }: Parts): boolean => hosts.length > 1 || scheme.endsWith('+discover');
 
-/** `name` is in lower case. Returns undefined if the URL does not set the option. */
+/** `name` is in lower case. Undefined if the URL does not set the option. */
 const optionOf = ({ options }: Parts, name: string): string | undefined =>
   options
     .split('&')
@@ -95,10 +92,7 @@ const withClusterOptions = (url: string, parts: Parts): string => {
   return `${url}${parts.options === '' ? '?' : '&'}${missing.map((option) => option.join('=')).join('&')}`;
 };
 
-/**
- * Converts a URL to the form that the client expects. With several hosts, this drops +discover, with which the client
- * would use only the first one. For a cluster, it adds timeouts that detect a lost leader earlier than the defaults.
- */
+/** With several hosts, drops +discover, with which the client would use only the first. Adds shorter timeouts for a cluster. */
 export const toClientUrl = (url: string): string => {
   const parts = partsOf(url);
   if (!parts || !SCHEMES.test(parts.scheme)) return url;
@@ -106,7 +100,7 @@ export const toClientUrl = (url: string): string => {
   return withClusterOptions(url.trim().replace(parts.scheme, scheme), parts);
 };
 
-/** Returns a URL for each host of a cluster; an empty list if the URL names only one node. */
+/** Empty if the URL names only one node. */
 export const nodeUrls = (url: string): { readonly host: string; readonly url: string }[] => {
   const parts = partsOf(url);
   if (!parts || !isCluster(parts)) return [];

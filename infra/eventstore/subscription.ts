@@ -17,9 +17,7 @@ const clientFilter = (filter: Filter | undefined) => {
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
 };
 
-/**
- * Returns the filter for event types. It compares the full type names, because the server filters them only by prefix.
- */
+/** Compares full type names, because the server filters them only by prefix. */
 const typeFilter = (filter: Filter | undefined): ((type: string) => boolean) =>
   filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
 
@@ -48,15 +46,12 @@ const detach = (subscription: ClientSubscription): void => {
 type FollowRun = {
   readonly follower: Follower;
   readonly from: Start;
-  /** Called with a position when every event up to it is handled. */
+  /** Every event up to the position is handled. */
   readonly onPosition: (position: Position) => void;
   readonly signal: AbortSignal;
 };
 
-/**
- * Runs one subscription. Resolves when `signal` is aborted. Rejects when the subscription or the follower fails; if the
- * follower is handling an event, only after that.
- */
+/** Resolves when `signal` is aborted. Rejects when the subscription or the follower fails, after any event in progress. */
 const runSubscription = (client: EventStoreDBClient, { follower, from, onPosition, signal }: FollowRun) =>
   new Promise<void>((resolve, reject) => {
     let isOver = false;
@@ -64,9 +59,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     let handled: Promise<void> = Promise.resolve();
     const passes = typeFilter(follower.filter);
     const isIdle = () => !isHandling && subscription.readableLength === 0;
-    // The client may report a checkpoint while earlier events are still in its buffer. So a checkpoint counts only if
-    // the buffer is empty and no event is being handled. After a failure, the client still delivers what is in its
-    // buffer, which must be ignored.
+    // A checkpoint can come while earlier events are still in the client's buffer, so it counts only if that is empty and no event is being
+    // handled. After a failure, ignore what the client still delivers.
     const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
       if (isOver || !isIdle()) return;
       await callFollower(() => follower.checkpoint?.(position));

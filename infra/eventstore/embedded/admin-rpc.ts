@@ -12,14 +12,11 @@ export const SCAVENGE = '/annals.embedded.Store/Scavenge';
 
 const path = (dir: string): string => join(dir, 'serving');
 
-/** Writes the network address of the running store into the store's directory, where `callRunningStore` finds it. */
+/** `callRunningStore` finds it there. */
 export const writeAddressFile = (dir: string, address: string): void => replaceFile(path(dir), `${address}\n`);
 export const removeAddressFile = (dir: string): void => fs.rmSync(path(dir), { force: true });
 
-/**
- * Creates a gRPC method of our own, which EventStoreDB does not have. It runs `work` and sends the resulting text to
- * the caller.
- */
+/** A gRPC method that EventStoreDB does not have: sends the text that `work` returns. */
 export const textMethod =
   (work: () => Promise<string>) =>
   (call: Call): Receiver =>
@@ -34,8 +31,7 @@ export const textMethod =
     });
 
 /**
- * Calls a method made with `textMethod` on the process that serves this store directory.
- * @returns the text
+ * Calls a method made with `textMethod` on the process that serves this directory.
  * @throws Error if the process rejects the call or does not answer
  */
 export const callRunningStore = (dir: string, method: string): Promise<string> =>

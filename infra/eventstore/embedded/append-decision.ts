@@ -5,7 +5,7 @@ export const NO_STREAM = -1;
 export const ANY = -2;
 export const STREAM_EXISTS = -4;
 
-/** A request to write to a stream. `expected` is a revision, or one of the constants above. */
+/** `expected` is a revision, or one of the constants above. */
 export type AppendRequest = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: ProposedEvent[] };
 
 export type Outcome =

@@ -25,10 +25,7 @@ const failureStatus = (target: Target, result: Exclude<AppendResult, { kind: 'do
   return result.kind === 'wrong' ? wrongExpectedVersion(target.name, target.expected, result.current) : unavailable(result.reason);
 };
 
-/**
- * Creates the handler of Streams.Append. The first message names the stream, and each further message holds one event.
- * The call gets one response.
- */
+/** The first message names the stream, and each further one holds one event. The call gets one response. */
 export const appendMethod =
   (writer: Writer) =>
   (call: Call): Receiver => {

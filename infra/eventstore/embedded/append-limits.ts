@@ -2,10 +2,7 @@ import type { ProposedEvent } from './record.ts';
 
 /** The maximum size of the event data in one append, in bytes. Event types and metadata do not count. */
 const MAX_DATA_BYTES = 1024 * 1024;
-/**
- * The maximum size of one append in bytes, including event types and metadata. It is limited because an append is held
- * in memory and written at once.
- */
+/** Includes event types and metadata. It is limited because an append is held in memory and written at once. */
 const MAX_APPEND_BYTES = 16 * 1024 * 1024;
 /** The maximum total size, in bytes, of all unfinished appends in one BatchAppend call. */
 const MAX_UNFINISHED_BYTES = 4 * MAX_APPEND_BYTES;
@@ -29,8 +26,6 @@ export const exceededLimit = ({ data, total }: Size): number | undefined => {
   return total > MAX_APPEND_BYTES ? MAX_APPEND_BYTES : undefined;
 };
 
-/**
- * Returns the limit in bytes that the unfinished appends of one call exceed together; undefined if they exceed none.
- */
+/** Returns bytes; undefined if the unfinished appends of the call exceed no limit. */
 export const exceededUnfinishedLimit = (total: number): number | undefined =>
   total > MAX_UNFINISHED_BYTES ? MAX_UNFINISHED_BYTES : undefined;

@@ -11,7 +11,7 @@ export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   return { identifier, bytes, name: bytes.toString() };
 };
 
-/** Reads the expected revision of a request. All requests with an expected revision encode it in the fields 2 to 5. */
+/** All requests with an expected revision encode it in the fields 2 to 5. */
 const expectedOf = (fields: Fields): Wide => {
   if (fields.has(3)) return NO_STREAM;
   if (fields.has(4)) return ANY;
@@ -27,7 +27,7 @@ export const targetOf = (options: Buffer): Target => {
   return { ...streamIdentifierOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields) };
 };
 
-/** Reads a Delete or Tombstone message. Its first field holds the options. */
+/** The first field of a Delete or Tombstone message holds the options. */
 export const removalTargetOf = (message: Buffer): Target => targetOf(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
 
 const timestampMs = (message: Buffer): number => {
@@ -42,10 +42,7 @@ const deadlineOf = (fields: Fields): number => {
   return within ? Date.now() + timestampMs(within) : Number.POSITIVE_INFINITY;
 };
 
-/**
- * One message of BatchAppend: a part of an append. Only the first part of an append has `options`. If an event of the
- * part is invalid, `rejection` says why.
- */
+/** A part of an append. Only the first has `options`. `rejection` says why an event of the part is invalid. */
 export type BatchPart = {
   correlation: Buffer;
   options: (Target & { deadline: number }) | undefined;
@@ -68,7 +65,7 @@ const addProposedEvent = (read: () => ProposedEvent, part: BatchPart): void => {
   }
 };
 
-/** Reads one message of BatchAppend. @throws RangeError if it is malformed */
+/** @throws RangeError if the message is malformed */
 export const batchPartOf = (bytes: Buffer): BatchPart => {
   const c = cursorOf(bytes);
   const part: BatchPart = { correlation: Buffer.alloc(0), options: undefined, events: [], final: false, rejection: undefined };
@@ -87,7 +84,7 @@ export const batchPartOf = (bytes: Buffer): BatchPart => {
   return part;
 };
 
-/** Reads one message of Append. The first one holds the target, each further one an event. @throws InvalidEvent */
+/** The first message holds the target, each further one an event. @throws InvalidEvent */
 export const appendPartOf = (bytes: Buffer): { target: Target } | { event: ProposedEvent } => {
   const fields = readFields(bytes);
   const options = bytesOf(fields, 1);

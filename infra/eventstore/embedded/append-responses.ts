@@ -22,10 +22,7 @@ const expectation = (expected: Wide, { revision, noStream, any, exists }: Kinds)
 export const appended = (revision: number, position: number | undefined): Buffer =>
   framedMessage(messageField(1, ...successOf(revision, position)));
 
-/**
- * Returns the response to an Append if the stream is not at the expected revision. The call itself ends without an
- * error.
- */
+/** The stream is not at the expected revision. The call itself ends without an error. */
 export const wrongVersion = (expected: Wide, current: number): Buffer =>
   framedMessage(
     messageField(
@@ -35,11 +32,9 @@ export const wrongVersion = (expected: Wide, current: number): Buffer =>
     ),
   );
 
-/** Returns the response to a Delete or Tombstone that succeeded. */
 export const removed = (position: number | undefined): Buffer =>
   framedMessage(position === undefined ? emptyField(2) : positionMessage(1, position));
 
-/** The fields of a BatchAppend request that its response repeats. */
 type BatchReference = { correlation: Buffer; identifier: Buffer };
 
 const batchResponse = ({ correlation, identifier }: BatchReference, result: Buffer): Buffer =>
@@ -70,10 +65,7 @@ export const batchWrongVersion = (reference: BatchReference, expected: Wide, cur
     ]),
   );
 
-/**
- * Returns the response if a damaged record prevents the append. The client does not know this error type, so it shows
- * `reason`.
- */
+/** A damaged record prevents the append. The client does not know this error type, so it shows `reason`. */
 export const batchDamaged = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(
     reference,
@@ -85,10 +77,7 @@ export const batchDamaged = (reference: BatchReference, reason: string): Buffer 
     ),
   );
 
-/**
- * Returns the response that EventStoreDB sends while it cannot accept requests. The client does not know this error
- * type, so it shows `reason`.
- */
+/** EventStoreDB cannot accept requests yet. The client does not know this error type, so it shows `reason`. */
 export const batchNotReady = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(
     reference,
@@ -109,10 +98,7 @@ export const batchInvalidEvent = (reference: BatchReference, reason: string): Bu
 export const batchTooLarge = (reference: BatchReference, limit: number): Buffer =>
   batchError(reference, 3, 'MaximumAppendSizeExceeded', uintField(1, limit));
 
-/**
- * Returns the message that confirms a subscription. The functions below encode the other responses to Read that contain
- * no event.
- */
+/** Confirms a subscription. The functions below encode the other responses to Read that contain no event. */
 export const confirmation = (id: string): Buffer => framedMessage(messageField(2, textField(1, id)));
 export const checkpoint = (position: number): Buffer => framedMessage(positionMessage(3, position));
 export const streamNotFound = (identifier: Buffer): Buffer => framedMessage(messageField(4, bytesField(1, identifier)));

@@ -4,10 +4,7 @@ const WHOLE_LOG = '';
 
 export type AppendSignals = ReturnType<typeof createAppendSignals>;
 
-/**
- * Creates the signals that wake waiting subscriptions. A subscription waits until the log, or the one stream that it
- * reads, has new events.
- */
+/** Wakes subscriptions that wait until the log, or the one stream that they read, has new events. */
 export const createAppendSignals = () => {
   const waiting = new Map<string, Set<() => void>>();
   let marked = new Set<string>();
@@ -24,10 +21,7 @@ export const createAppendSignals = () => {
       if (waiting.has(stream)) marked.add(stream);
     },
 
-    /**
-     * Wakes the subscriptions to marked streams and those to the whole log. It must be called after the batch is
-     * written.
-     */
+    /** Also wakes the subscriptions to the whole log. Call it after the batch is written. */
     wakeMarked: (): void => {
       const streams = marked;
       marked = new Set();

@@ -29,8 +29,7 @@ const tablesOf = (dir: string): string[] => {
 };
 
 /**
- * Copies the index: its manifest and the tables that the manifest names. The running store may merge tables at the same
- * time and delete the old ones; copying then starts again with the new manifest. After six attempts, the copy stays
+ * The running store may merge tables and delete the old ones meanwhile: copying then starts again. After six attempts, the copy stays
  * without an index, which a store rebuilds from the log.
  */
 const copyIndex = (from: string, to: string, attempt = 0): void => {
@@ -47,9 +46,7 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
   }
 };
 
-/**
- * Records the backup for `annals doctor`. If the directory cannot be written to, the backup still counts as successful.
- */
+/** `annals doctor` reads the record. The backup counts as successful even if the directory cannot be written to. */
 const recordBackup = (dir: string, backup: BackupRecord): void => {
   try {
     replaceFile(join(dir, BACKUP_RECORD), JSON.stringify(backup));
@@ -59,10 +56,8 @@ const recordBackup = (dir: string, backup: BackupRecord): void => {
 };
 
 /**
- * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
- * event beyond the copied log. If the log ends in an incomplete append, this append is cut off. The secret is not
- * copied; the copy creates its own when it is first started.
- * @returns the position of the end of the copied log
+ * The store may be running. The index is copied first, so that it refers to no event beyond the copied log. An incomplete append at the end
+ * is cut off. The copy creates its own secret at its first start. Returns the position of the end of the copied log.
  * @throws Error with a one-line message for the operator if a directory is not suitable
  */
 export const copyStore = async (dir: string, to: string): Promise<number> => {
@@ -82,7 +77,7 @@ export const copyStore = async (dir: string, to: string): Promise<number> => {
   return position;
 };
 
-/** Copies a store with `copyStore`, and records the backup for `annals doctor`. @returns the exit code */
+/** Records the backup for `annals doctor`. Returns the exit code. */
 export const backupStore = async (dir: string, to: string): Promise<number> => {
   const position = await copyStore(dir, to);
   recordBackup(dir, { at: new Date().toISOString(), to: resolve(to), position });

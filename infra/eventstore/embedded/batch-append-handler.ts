@@ -16,7 +16,7 @@ import type { Call, Receiver } from './grpc.ts';
 import type { ProposedEvent } from './record.ts';
 import type { Writer } from './writer.ts';
 
-/** An append whose parts are being collected; `part` is the part received last. */
+/** `part` is the one received last. */
 type OpenAppend = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: ProposedEvent[]; size: Size };
 
 const referenceOf = ({ part: { correlation }, options: { identifier } }: OpenAppend) => ({ correlation, identifier });
@@ -30,10 +30,7 @@ const responseTo = (open: OpenAppend, result: AppendResult): Buffer => {
   return result.kind === 'late' ? batchTimeout(reference) : batchNotReady(reference, result.reason);
 };
 
-/**
- * Returns the response if the append is rejected; otherwise undefined. `unfinishedBytes` is the size of all unfinished
- * appends of the call.
- */
+/** Undefined if the append is accepted. `unfinishedBytes` is the size of all unfinished appends of the call. */
 const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefined => {
   const reference = referenceOf(open);
   if (open.part.rejection !== undefined) return batchInvalidEvent(reference, open.part.rejection);
@@ -42,7 +39,7 @@ const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefi
   return limit ? batchTooLarge(reference, limit) : undefined;
 };
 
-/** Collects the responses to the appends of one log batch, so that they are sent with one write. */
+/** Sends the responses to the appends of one log batch with one write. */
 const createResponseQueue = (writer: Writer, call: Call) => {
   let responses: Buffer[] = [];
   let pending = 0;
@@ -57,10 +54,7 @@ const createResponseQueue = (writer: Writer, call: Call) => {
     if (responses.push(response) === 1) writer.afterBatch(send);
   };
   return {
-    /**
-     * Adds the response to an append that was rejected before it reached the writer. The response is sent together with
-     * those to other appends of this call that are still pending; if there are none, it is sent at once.
-     */
+    /** Sends the response with those to pending appends of this call; at once if there are none. */
     reject: (response: Buffer) => {
       add(response);
       if (pending === 0) send();
@@ -72,7 +66,6 @@ const createResponseQueue = (writer: Writer, call: Call) => {
       pending--;
       add(response);
     },
-    /** Ends the call when all responses are sent. */
     end: () => {
       isEnding = true;
       if (pending === 0) send();
@@ -80,10 +73,7 @@ const createResponseQueue = (writer: Writer, call: Call) => {
   };
 };
 
-/**
- * Creates the handler of Streams.BatchAppend. One call carries many appends. Each append consists of one or more
- * messages and gets one response.
- */
+/** One call carries many appends, each with one or more messages and one response. */
 export const batchAppendMethod =
   (writer: Writer) =>
   (call: Call): Receiver => {

@@ -1,10 +1,7 @@
 const BITS_PER_KEY = 12;
 const PROBES = 5;
 
-/**
- * A Bloom filter of stream keys. If `mayHave` returns false, the key is certainly absent. It also returns true for
- * about 0.5 % of the absent keys.
- */
+/** If `mayHave` returns false, the key is certainly absent. It also returns true for about 0.5 % of the absent keys. */
 export type Bloom = { bits: Uint8Array; add: (key: number) => void; mayHave: (key: number) => boolean };
 
 /** Returns the size in bytes of a filter for this many keys. */

@@ -21,10 +21,7 @@ const isBefore = (a: Source, b: Source): boolean => {
   return keyA < keyB || (keyA === keyB && a.entries[a.at + 1]! < b.entries[b.at + 1]!);
 };
 
-/**
- * Merges the next entries of all sources, in sorted order, until the slice is full.
- * @returns how many values of the slice are filled
- */
+/** Merges in sorted order. Returns how many values of the slice are filled. */
 const fillSlice = (sources: Source[], slice: Float64Array): number => {
   let filled = 0;
   while (filled < slice.length) {
@@ -40,11 +37,7 @@ const fillSlice = (sources: Source[], slice: Float64Array): number => {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-/**
- * Merges tables into one. After every one or two milliseconds of work, it pauses, so that the process can answer reads
- * and appends.
- * @returns false if it was cancelled, otherwise true
- */
+/** Pauses after every one or two milliseconds of work, so that the process can answer. Returns false if it was cancelled. */
 export const mergeTables = async (tables: Table[], path: string, isCancelled: () => boolean): Promise<boolean> => {
   const writer = createTableWriter(
     path,

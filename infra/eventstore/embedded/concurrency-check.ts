@@ -46,10 +46,7 @@ const hasIdAt = ({ index, log }: Parts, stream: Stream, revision: number, { id }
   return record?.length ? idAt(record, 0).equals(viewOf(id)) : false;
 };
 
-/**
- * Returns the outcome of a repeated append. `revision` is the revision of the last event of the append. If this event
- * is still visible, the outcome contains its position.
- */
+/** `revision` is that of the append's last event. The outcome contains its position if it is still visible. */
 const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
   const visible = visibleOf(stream, metadata);
   const position = revision < visible.low ? undefined : index.find(stream.key, revision);
@@ -57,10 +54,7 @@ const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMe
   return { kind: 'done', revision, position: record && !isWithinMaxAge(record, 0, visible) ? undefined : position };
 };
 
-/**
- * Returns whether a stream counts as tombstoned. The stream `$$name` contains the metadata of the stream `name`. As in
- * EventStoreDB, it also counts as tombstoned if it is empty and the stream `name` is tombstoned.
- */
+/** `$$name` has the metadata of the stream `name`. As in EventStoreDB, it is also tombstoned if it is empty and `name` is tombstoned. */
 const isTombstoned = (streams: StreamCache, stream: Stream): boolean =>
   stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
 
@@ -69,10 +63,7 @@ const findRecent = (parts: Parts, stream: Stream, event: ProposedEvent): number 
   return recent?.stream === stream.key && hasIdAt(parts, stream, recent.revision, event) ? recent.revision : undefined;
 };
 
-/**
- * Decides about a request that expects no particular revision. Whether it is a repeat is seen from the ids of recent
- * events.
- */
+/** Recognises a repeat by the ids of recent events. */
 const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { events } = request;
   let revision = -1;
@@ -100,9 +91,8 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Creates the function that decides about requests, one after another in the order of the log, and adds the events of
- * an accepted request to the batch of the log. Earlier requests are taken into account even if they are not on the disk
- * yet. If a record that is needed is damaged, the function throws before it adds anything.
+ * Decides in the order of the log, and adds the events of an accepted request to the batch. Earlier requests count even if they are not on
+ * the disk yet. Throws before it adds anything if a record that is needed is damaged.
  */
 export const createConcurrencyCheck = (parts: Parts) => {
   const { streams } = parts;

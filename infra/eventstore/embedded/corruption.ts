@@ -2,10 +2,7 @@ import { printErrorLine } from '../../logging/print-line.ts';
 
 type Damage = Error & { readonly damagedAt: number };
 
-/**
- * Returns the error to throw if a record that is needed is damaged. A reader must not skip such a record as if it did
- * not exist.
- */
+/** A reader must not skip a damaged record as if it did not exist. */
 export const damageError = (position: number): Error =>
   Object.assign(new Error(`the log is damaged at position ${position}: run "annals store verify"`), { damagedAt: position });
 

@@ -1,10 +1,7 @@
 import { bytesOf, readFields, wideOf } from './protobuf.ts';
 import { nameAt, typeAt } from './record.ts';
 
-/**
- * Selects events of $all. After every `interval` events that were examined, selected or not, the reader gets a
- * checkpoint.
- */
+/** Selects events of $all. The reader gets a checkpoint after every `interval` examined events, selected or not. */
 export type Filter = { passes: (bytes: Buffer, at: number) => boolean; interval: number };
 
 const DEFAULT_WINDOW = 32;
@@ -12,7 +9,7 @@ const DEFAULT_WINDOW = 32;
 const startsWith = (bytes: Buffer, prefix: Buffer): boolean =>
   bytes.length >= prefix.length && bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;
 
-/** Reads a FilterOptions message. @throws SyntaxError if its regular expression is invalid */
+/** @throws SyntaxError if the regular expression is invalid */
 export const filterOf = (message: Buffer): Filter => {
   const prefixes: Buffer[] = [];
   const options = readFields(message);

@@ -1,12 +1,9 @@
-/** How a call ends: a gRPC code, a text, and the trailers from which the client builds its error. */
+/** `trailers` are those from which the client builds its error. */
 export type Status = { code: number; message: string; trailers?: Record<string, string> };
 
 export const ok: Status = { code: 0, message: '' };
 
-/**
- * The maximum length of a message or trailer, in characters. Header frames above 16 KB would end the connection with
- * all its calls.
- */
+/** The limit of a message or trailer: header frames above 16 KB would end the connection with all its calls. */
 const MAX_MESSAGE_LENGTH = 1_000;
 const shorten = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}...` : text;
@@ -21,15 +18,15 @@ const status = (code: number, message: string, exception?: string, trailers: Rec
   ),
 });
 
-/** Returns a status with the gRPC code UNKNOWN. EventStoreDB uses it for requests that it cannot handle. */
+/** gRPC code UNKNOWN, as EventStoreDB uses it for requests that it cannot handle. */
 export const unknown = (message: string): Status => status(2, message);
-/** The status that EventStoreDB sends if its request handler fails, with the same text. */
+/** What EventStoreDB sends if its request handler fails. */
 export const handlerFailure = unknown('Exception was thrown by handler.');
 export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const accessDenied = status(7, 'Access Denied', 'access-denied');
 export const resourceExhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
-/** Returns the status for a stored record that is unreadable. A retry cannot help. */
+/** A stored record is unreadable. A retry cannot help. */
 export const dataLoss = (message: string): Status => status(15, message);
 export const unavailable = (message: string): Status => status(14, message);
 export const badRequest = (message: string): Status => status(3, message);

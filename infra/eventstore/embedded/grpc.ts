@@ -11,41 +11,32 @@ import { badRequest, ok, resourceExhausted, type Status, unimplemented, unknown 
 const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 500;
-/**
- * If the caller reads slowly, a call stops sending when this many bytes are unsent, and continues when fewer than
- * RESUME_UNSENT_BYTES are.
- */
+/** If the caller reads slowly, a call stops sending at this many unsent bytes, and continues below RESUME_UNSENT_BYTES. */
 const MAX_UNSENT_BYTES = 192 << 10;
 const RESUME_UNSENT_BYTES = 96 << 10;
 
-/** One gRPC call, as the server sees it. */
 export type Call = {
   readonly headers: IncomingHttpHeaders;
   /** The deadline in milliseconds since 1970; Infinity if the caller set none. */
   readonly deadline: number;
   readonly isClosed: () => boolean;
-  /** Sends a framed message. @returns false if the caller must await `drained` before it sends the next message */
+  /** Returns false if the caller must await `drained` before it sends the next message. */
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
   /** Whether too many bytes are unsent, so that `drained` does not resolve at once. */
   readonly isBehind: () => boolean;
   readonly end: (status?: Status) => void;
-  /** Ends the call early: with the status if nothing was sent yet, and otherwise by cancelling the call. */
+  /** Sends the status if nothing was sent yet, and otherwise cancels the call. */
   readonly abort: (status: Status) => void;
-  /**
-   * Sets the listener for the end of the call, in place of an earlier one. It is called whichever side ends the call.
-   */
+  /** Replaces an earlier listener. Called whichever side ends the call. */
   readonly onClose: (then: () => void) => void;
 };
 
-/**
- * Gets the messages of the caller. `bytes` is a view of a shared buffer, and must be used or copied before the current
- * turn of the event loop ends.
- */
+/** `bytes` is a view of a shared buffer: use or copy it before the current turn of the event loop ends. */
 export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
 
-/** Creates the receiver for a method whose request is one message. Further messages are ignored. */
+/** The request is one message; further ones are ignored. */
 export const unary = (call: Call, handle: (bytes: Buffer) => void): Receiver => {
   let isReceived = false;
   return {
@@ -67,7 +58,6 @@ const deadlineOf = (timeout: string | string[] | undefined): number => {
   return amount && unit ? Date.now() + Number(amount) * MS_PER_UNIT[unit]! : Number.POSITIVE_INFINITY;
 };
 
-/** Percent-encodes the percent sign, and all characters that are not printable ASCII. */
 const percentEncode = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
 
 const trailersOf = ({ code, message, trailers }: Status): Record<string, string> => ({
@@ -78,11 +68,11 @@ const trailersOf = ({ code, message, trailers }: Status): Record<string, string>
 
 const RESPONSE_HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
 
-/** Creates the writer of a call's messages. It counts the bytes that the connection has not sent yet. */
+/** Counts the bytes that the connection has not sent yet. */
 const createFlowControl = (stream: ServerHttp2Stream) => {
   let unsent = 0;
   let resume = () => {};
-  // The code that sends responses and the code that reads requests can both wait. They share this promise.
+  // Sending responses and reading requests can both wait; they share this promise.
   let drained: Promise<void> | undefined;
   return {
     write: (framed: Buffer): void => {
@@ -151,7 +141,7 @@ const createCall = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Ca
   };
 };
 
-/** Splits a stream of bytes into messages. A message that arrives complete in one chunk is not copied. */
+/** A message that arrives complete in one chunk is not copied. */
 export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageBytes = MAX_MESSAGE_BYTES) => {
   let rest: Buffer | undefined;
   let partial: { bytes: Buffer; filled: number } | undefined;
@@ -218,10 +208,7 @@ const destroyAll = (sessions: Iterable<ServerHttp2Session>): void => {
   for (const session of sessions) session.destroy();
 };
 
-/**
- * Creates a gRPC server over plain HTTP/2. `authorize` returns the status with which a call is rejected; undefined if
- * the call is allowed.
- */
+/** Speaks plain HTTP/2. `authorize` returns the status with which a call is rejected; undefined if it is allowed. */
 export const grpcServer = (
   methods: Methods,
   authorize: (headers: IncomingHttpHeaders) => Status | undefined,
@@ -229,8 +216,7 @@ export const grpcServer = (
   const server = createServer({
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
-    // If a connection resets many calls, the server would by default end it, with all its other calls. Only the
-    // platform calls this server, and cancels many reads early, so the limits are higher here.
+    // By default, the server ends a connection that resets many calls. The platform cancels many reads early.
     streamResetBurst: MAX_RESETS,
     streamResetRate: MAX_RESETS,
   });

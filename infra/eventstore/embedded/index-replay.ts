@@ -24,13 +24,13 @@ const replay = ({ log, index, streams, recent }: Parts): void => {
   streams.clear();
 };
 
-/** Removes the entries of a failed batch from memory: clears the index in memory and reads it again from the log. */
+/** Removes the entries of a failed batch from memory. */
 export const reloadFromLog = (parts: Parts): void => {
   parts.index.reset();
   replay(parts);
 };
 
-/** Adds the events that the index lacks. An index that does not match the log is discarded and rebuilt from the log. */
+/** An index that does not match the log is discarded and rebuilt. */
 export const catchUpIndex = (parts: Parts): void => {
   const { log, index } = parts;
   if (index.checkpoint() > log.end()) index.discard();

@@ -11,10 +11,7 @@ export const MEMTABLE_ENTRIES = 32_768;
 /** If this many tables have the same level (a similar size), they are merged into one table of the next level. */
 const MERGE_FAN_IN = 4;
 
-/**
- * The contents of manifest.json. `tables` are the file names of the tables, newest first. They contain all events
- * before the log position `checkpoint`. `next` is the number of the next table file.
- */
+/** `tables` are file names, newest first, and contain all events before the log position `checkpoint`. `next` numbers the next file. */
 type Manifest = { checkpoint: number; next: number; tables: string[] };
 
 const readManifest = (dir: string): Manifest => {
@@ -28,10 +25,7 @@ const readManifest = (dir: string): Manifest => {
   }
 };
 
-/**
- * Opens the tables of the manifest, newest first. If any of them is damaged, none is used, and the index is rebuilt
- * from the log.
- */
+/** If any table is damaged, none is used, and the index is rebuilt from the log. */
 const openTables = (dir: string, manifest: Manifest): Table[] => {
   const open: Table[] = [];
   try {
@@ -50,10 +44,7 @@ const removeUnlistedTables = (dir: string, { tables }: Manifest): void => {
 
 const levelOf = ({ count }: Table): number => Math.max(0, Math.floor(Math.log(count / MEMTABLE_ENTRIES) / Math.log(MERGE_FAN_IN)));
 
-/**
- * Returns the index of the first of MERGE_FAN_IN neighbouring tables that have the same level; -1 if there are no such
- * tables.
- */
+/** The index of the first of MERGE_FAN_IN neighbouring tables with the same level; -1 if there are none. */
 const findMergeRun = (tables: Table[]): number =>
   tables.findIndex((table, at) => {
     const run = tables.slice(at, at + MERGE_FAN_IN);
@@ -81,7 +72,7 @@ type TableSet = { readonly dir: string; readonly manifest: Manifest; tables: Tab
 
 const nextPath = ({ dir, manifest }: TableSet): string => join(dir, `${String(manifest.next++).padStart(8, '0')}.table`);
 
-/** Makes these tables the index: writes their names to the manifest on disk, then uses them for look-ups. */
+/** Writes the manifest to disk before the tables are used for look-ups. */
 const publish = (set: TableSet, tables: Table[], checkpoint: number): void => {
   const { dir, manifest } = set;
   const names = tables.map(({ path }) => path.slice(dir.length + 1));
@@ -91,7 +82,6 @@ const publish = (set: TableSet, tables: Table[], checkpoint: number): void => {
   set.tables = tables;
 };
 
-/** Merges tables until no level has enough neighbouring tables for another merge. */
 const mergeLevels = async (set: TableSet): Promise<void> => {
   const at = findMergeRun(set.tables);
   if (set.isMerging || set.isClosing || at < 0) return;
@@ -134,10 +124,7 @@ const closeTables = (tables: Table[]): void => {
   for (const table of tables) table.close();
 };
 
-/**
- * Opens the part of the index that is on disk: sorted tables, and the manifest that names them. Tables of one level are
- * merged in the background.
- */
+/** Sorted tables, and the manifest that names them. Tables of one level are merged in the background. */
 export const openIndexTables = (dir: string) => {
   const manifest = readManifest(dir);
   const set: TableSet = { dir, manifest, tables: openTables(dir, manifest), isMerging: false, isClosing: false };
@@ -160,7 +147,6 @@ export const openIndexTables = (dir: string) => {
       writeTableNow(path, memtable);
       publish(set, [openTable(path), ...set.tables], checkpoint);
     },
-    /** Returns the log position up to which the tables contain all events. */
     checkpoint: (): number => manifest.checkpoint,
     last: (key: number): Entry | undefined => lastIn(set.tables, key),
     find: (key: number, revision: number): number | undefined => findIn(set.tables, key, revision),
@@ -168,13 +154,13 @@ export const openIndexTables = (dir: string) => {
       for (let at = set.tables.length - 1; at >= 0; at--) set.tables[at]!.range(key, from, to, into);
     },
     isIntact: (): boolean => set.tables.every((table) => table.isIntact()),
-    /** Drops all tables. The caller then rebuilds the index from the log. */
+    /** The caller then rebuilds the index from the log. */
     discard: (): void => {
       closeTables(set.tables);
       set.tables = [];
       Object.assign(manifest, { checkpoint: 0, tables: [] });
     },
-    /** Makes a running merge stop after its current slice. */
+    /** A running merge stops after its current slice. */
     startClosing: (): void => {
       set.isClosing = true;
     },

@@ -7,7 +7,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
 
-/** Returns the recorded event to which a link points; undefined if that event is no longer visible. */
+/** Undefined if the event is no longer visible. */
 const targetOf = ({ log, index, streams }: Parts, name: string, revision: number): Buffer | undefined => {
   if (stateOf(streams, name) !== 'present') return undefined;
   const stream = streams.get(name);
@@ -18,10 +18,7 @@ const targetOf = ({ log, index, streams }: Parts, name: string, revision: number
   return recordedAt(record, 0);
 };
 
-/**
- * Returns the response for a link event, which contains the event to which the link points and the link itself;
- * undefined if the data of the event do not have the form of a link.
- */
+/** Contains the event and the link itself; undefined if the data do not have the form of a link. */
 export const resolvedLink = (parts: Parts, records: Buffer, at: number, position: number): Buffer | undefined => {
   const link = recordedAt(records, at);
   const data = bytesOf(readFields(link), 8)?.toString() ?? '';

@@ -5,10 +5,7 @@ const INITIAL_BYTES = 4 << 20;
 
 export type LogBatch = ReturnType<typeof createLogBatch>;
 
-/**
- * Creates the buffer for the records of one batch. After the commit, the records stay readable until the next batch
- * begins, because live subscriptions read them from here.
- */
+/** After the commit, the records stay readable until the next batch begins, because live subscriptions read them here. */
 export const createLogBatch = () => {
   let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
   /** The log position of the batch's first byte; Infinity if there is no batch. */
@@ -26,11 +23,7 @@ export const createLogBatch = () => {
     used = 0;
   };
 
-  /**
-   * Adds an event to the batch and sets `position` and `batchStart` of `location`. The event can be read even before
-   * the batch is committed.
-   * @returns the position of the event
-   */
+  /** Sets `position` and `batchStart` of `location`. The event can be read before the commit. Returns its position. */
   const addEvent = (event: ProposedEvent, location: RecordLocation): number => {
     const size = maxRecordSize(event, location.stream.length);
     if (used + size > bytes.length) bytes = Buffer.concat([bytes], Math.max(bytes.length * 2, used + size));
@@ -49,7 +42,7 @@ export const createLogBatch = () => {
     return { bytes: bytes.subarray(from, to), next: start + to };
   };
 
-  /** Returns the record at a position; undefined if no record begins there. */
+  /** Undefined if no record begins there. */
   const record = (position: number): Buffer | undefined => {
     const rest = bytes.subarray(Math.min(position - start, used), used);
     return isIntactAt(rest, 0, position) ? rest.subarray(0, sizeAt(rest, 0)) : undefined;
@@ -63,7 +56,6 @@ export const createLogBatch = () => {
     record,
     contains: (position: number): boolean => position >= start,
     contents: (): Buffer => bytes.subarray(0, used),
-    /** Returns the position after the last event of the batch. */
     end: (): number => start + used,
   };
 };

@@ -12,13 +12,9 @@ import {
   type Segment,
 } from './segment.ts';
 
-/**
- * Complete records in the log's order. `next` is the position of the next page. If `bytes` is empty, there are no more
- * records.
- */
+/** Complete records in the log's order. `next` is the position of the next page. Empty if there are no more records. */
 export type Page = { bytes: Buffer; next: number };
 
-/** Returns the position at which the next event will be written. */
 export const endOf = (segments: Segment[]): number => segments.at(-1)!.base + segments.at(-1)!.length;
 
 const indexOf = (segments: Segment[], position: number): number => {
@@ -27,21 +23,13 @@ const indexOf = (segments: Segment[], position: number): number => {
   return index;
 };
 
-/** Returns the segment (one file of the log) that contains a position. */
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
-/**
- * Returns the position that the header of an intact record must contain. In a plain segment, the position follows from
- * the file offset. In a packed segment, scavenging has moved records, so the position is taken from the record's own
- * header.
- */
+/** A plain segment: by the file offset. A packed one, in which scavenging has moved records: by the header of the record. */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
 
-/**
- * Returns about `size` bytes of records, starting at a position. Their checksums are not verified.
- * @throws Error if the first record is unreadable
- */
+/** Returns about `size` bytes, with unverified checksums. @throws Error if the first record is unreadable */
 export const readPage = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position); index < segments.length; index++) {
     const segment = segments[index]!;
@@ -53,10 +41,7 @@ export const readPage = (segments: Segment[], position: number, size: number): P
   return { bytes: Buffer.alloc(0), next: endOf(segments) };
 };
 
-/**
- * Returns the intact records from a file offset up to the first damaged record. Undefined if the first record is
- * damaged, if there is no record, or if `offset` is undefined.
- */
+/** Ends before the first damaged record. Undefined if the first record is damaged or missing, or `offset` is undefined. */
 const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
   if (offset === undefined) return undefined;
   const bytes = readRecords(segment, offset, size);
@@ -67,16 +52,12 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
     at += sizeAt(bytes, at);
   }
   if (at === 0) return undefined;
-  // In a packed segment, the position of the next record is in its own header, which is not verified yet. So the next
-  // page starts at the lowest possible position instead.
+  // In a packed segment, the next position is in its own header, not verified yet: use the lowest possible one.
   const next = segment.packed && offset + at < recordsEnd(segment) ? last + 1 : positionAfter(segment, offset + at);
   return { bytes: bytes.subarray(0, at), next };
 };
 
-/**
- * Does the same as `readPage`, but returns only verified records: the page ends before the first damaged record.
- * @throws Error if the first record is damaged
- */
+/** Does the same as `readPage`, but the page ends before the first damaged record. @throws Error if the first record is damaged */
 export const readIntactPage = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position); index < segments.length; index++) {
     const segment = segments[index]!;
@@ -88,10 +69,7 @@ export const readIntactPage = (segments: Segment[], position: number, size: numb
   return { bytes: Buffer.alloc(0), next: endOf(segments) };
 };
 
-/**
- * Returns the file offset at which the records before a position end.
- * @throws Error if a damaged record makes it impossible to find that offset
- */
+/** @throws Error if a damaged record makes it impossible to find that offset */
 const offsetBefore = (segment: Segment, position: number): number => {
   if (position >= segment.base + segment.length) return recordsEnd(segment);
   const offset = offsetOf(segment, position);
@@ -103,10 +81,7 @@ const offsetBefore = (segment: Segment, position: number): number => {
   return exact ?? offset;
 };
 
-/**
- * Returns the intact records that end right before a position. `next` is the position of the first of them.
- * @throws Error if the record just before the position is damaged
- */
+/** Returns verified records. `next` is the position of the first. @throws Error if the record just before the position is damaged */
 export const readPageBefore = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position - 1); index >= 0; index--) {
     const segment = segments[index]!;
@@ -116,8 +91,7 @@ export const readPageBefore = (segments: Segment[], position: number, size: numb
     let at = bytes.length;
     while (at > 0) {
       const before = at - bytes.readUInt32LE(at - 4);
-      // A damaged trailer can point to the start of an earlier record. That record is intact but does not end at
-      // `before`.
+      // A damaged trailer can point to an earlier record, which is intact but does not end at `before`.
       if (!isIntactAt(bytes, before, expectedPosition(segment, bytes, before, first)) || before + sizeAt(bytes, before) !== at) break;
       at = before;
     }

@@ -8,7 +8,7 @@ import { findExactOffset, offsetOf, readRecords, recordsEnd, type Segment } from
 
 const PAGE_BYTES = 128 << 10;
 
-/** Returns the record at a position, read into `scratch` if it fits; undefined if no intact record begins there. */
+/** Uses `scratch` if the record fits; undefined if no intact record begins there. */
 const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buffer | undefined => {
   if (position < 0 || position >= endOf(segments)) return undefined;
   const segment = segmentAt(segments, position);
@@ -22,10 +22,7 @@ const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buf
   return isIntactAt(bytes, 0, position) ? bytes.subarray(0, size) : undefined;
 };
 
-/**
- * Returns whether scavenging has removed the record at a position. This is so if the segment is packed, and if the next
- * record is intact and has a higher position, or if there is no further record.
- */
+/** True for a packed segment in which an intact record with a higher position, or no record, follows. */
 const isFreed = (segment: Segment, position: number): boolean => {
   if (!segment.packed) return false;
   const offset = offsetOf(segment, position);
@@ -47,10 +44,7 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
   return readRecords(segment, offset, OVERHEAD_BYTES);
 };
 
-/**
- * Returns whether scavenging may have removed an event at a position. Call it only if no intact record begins there.
- * @throws Error if a damaged event is there
- */
+/** True if scavenging may have removed the event. Call it only if no intact record begins there. @throws Error if it is damaged */
 const isFreeable = (segment: Segment, position: number): boolean => {
   if (segment.packed) return true;
   const header = readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES);
@@ -58,10 +52,7 @@ const isFreeable = (segment: Segment, position: number): boolean => {
   return false;
 };
 
-/**
- * Creates the functions that read the log. They read the current batch from memory, and everything before it from the
- * segments.
- */
+/** The current batch is read from memory, everything before it from the segments. */
 export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   const readBuffer = createReadBuffer();
 
@@ -74,55 +65,32 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   return {
     record,
 
-    /**
-     * Returns complete but unverified records, starting at a position. The result is a view, which is valid only until
-     * the current turn of the event loop ends.
-     */
+    /** Returns complete but unverified records, as a view that is valid only until the current turn of the event loop ends. */
     page: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
 
-    /**
-     * Returns verified records from a position up to the first damaged record. Records of the batch in memory are not
-     * verified.
-     * @throws Error if the first record is damaged
-     */
+    /** Returns verified records; those of the batch in memory are not verified. @throws Error if the first record is damaged */
     intactPage: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),
 
-    /**
-     * Returns verified records that end right before a position. `next` is the position of the first of them.
-     * @throws Error if the record just before the position is damaged
-     */
+    /** Returns verified records. `next` is the position of the first. @throws Error if the record just before the position is damaged */
     pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
 
-    /**
-     * Returns the record at the position of an event; undefined if scavenging has removed the record.
-     * @throws Error if it is damaged
-     */
+    /** Undefined if scavenging has removed the record. @throws Error if it is damaged */
     recordOrFreed: (position: number): Buffer | undefined => record(position) ?? findMissedRecord(segments, position),
 
-    /**
-     * Does the same as `recordOrFreed`, but the result is a view of a shared buffer, which the next call overwrites.
-     */
+    /** Does the same as `recordOrFreed`, but the result is a view, which the next call overwrites. */
     viewRecord: (position: number): Buffer | undefined => {
       const found = read(position, readBuffer.reuse());
       readBuffer.remember(position, segmentAt(segments, position), found);
       return found ?? findMissedRecord(segments, position);
     },
 
-    /**
-     * Returns whether a read may start at this position: an event is there, or scavenging may have removed one that
-     * was.
-     * @throws Error if the event at the position is damaged
-     */
+    /** True if an event is there, or scavenging may have removed one. @throws Error if the event at the position is damaged */
     isReadablePosition: (position: number): boolean =>
       record(position) !== undefined || isFreeable(segmentAt(segments, position), position),
 
-    /**
-     * Returns the position right after the damaged record at `position`. Undefined unless an intact record begins
-     * there, or the log ends there. A reader that already has the event of the damaged record can continue at the
-     * returned position.
-     */
+    /** Undefined unless an intact record begins after the damaged one, or the log ends there. For readers that already have the event. */
     positionAfterDamaged: (position: number): number | undefined => {
       const segment = segmentAt(segments, position);
       const next = position + sizeAt(readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES), 0);

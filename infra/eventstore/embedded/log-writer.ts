@@ -18,15 +18,11 @@ const appendTo = (segment: Segment, bytes: Buffer, onDiskFull: () => void): void
   segment.length += bytes.length;
 };
 
-/** Creates the functions that append batches to the last segment and, when it is full, begin a new segment. */
 export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatch) => {
   let preallocation: Preallocation | undefined;
   const last = (): Segment => segments.at(-1)!;
 
-  /**
-   * Starts a new segment, and cuts the preallocated zeros off the full one. Must not be called while zeros are being
-   * written.
-   */
+  /** Cuts the preallocated zeros off the full segment. Must not be called while zeros are being written. */
   const startSegment = (): void => {
     segments.push(createSegment(dir, endOf(segments)));
     batch.clear();
@@ -35,10 +31,7 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
     full?.trim();
   };
 
-  /**
-   * Begins a batch at the log's end. If the last segment is full, starts a new one.
-   * @returns the position of the batch's first event
-   */
+  /** Starts a new segment if the last one is full. Returns the position of the first event. */
   const startBatch = (): number => {
     if (last().length >= SEGMENT_BYTES && !preallocation?.isWriting()) startSegment();
     const start = endOf(segments);
@@ -53,9 +46,8 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
   };
 
   /**
-   * Writes and syncs the batch. If this fails because the disk is full, nothing was written. After any other error, it
-   * is not known what the disk contains. After a small batch, space for the next batches is preallocated. Large batches
-   * do not need this, because they spread the cost of the file system's journal over many events.
+   * If writing fails because the disk is full, nothing was written; after any other error, the content of the disk is unknown. Space is
+   * preallocated only after small batches: large ones spread the cost of the file system's journal over many events.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();

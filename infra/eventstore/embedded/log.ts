@@ -18,11 +18,7 @@ const openSegments = (dir: string): Segment[] => {
   return segments.length > 0 ? segments : [createSegment(dir, 0)];
 };
 
-/**
- * Opens the log in a directory. The log consists of segment files. Batches are appended to the last file and synced.
- * Records can be read from any position.
- * @throws Error if a segment is damaged before its end
- */
+/** Batches are appended to the last segment file and synced. @throws Error if a segment is damaged before its end */
 export const openLog = (dir: string) => {
   makeDirectory(dir);
   const segments = openSegments(dir);
@@ -30,7 +26,6 @@ export const openLog = (dir: string) => {
   return {
     dir,
     segments,
-    /** Returns the position at which the next event will be written. */
     end: (): number => endOf(segments),
     ...createLogReader(segments, batch),
     ...createLogWriter(dir, segments, batch),

@@ -3,11 +3,7 @@ import { TOMBSTONE_REVISION } from './record.ts';
 /** The revision and the log position of a stream's last event. */
 export type Entry = { revision: number; position: number };
 
-/**
- * The log positions of the events of one stream. The first entry of `positions` belongs to the revision `first`. An
- * event that scavenging has removed has the position ABSENT. `tombstone` is the position of the tombstone; -1 if there
- * is none.
- */
+/** `positions` starts at the revision `first`, and has ABSENT for scavenged events. `tombstone` is its position; -1 if none. */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
 
 const ABSENT = -1;
@@ -43,15 +39,12 @@ const sortedEntries = (streams: Map<number, StreamEntries>, size: number): Float
   return sorted;
 };
 
-/**
- * Creates a memtable: the newest entries of the index, in memory. An entry maps a stream key and a revision to a log
- * position.
- */
+/** The newest entries of the index, in memory: from stream key and revision to log position. */
 export const createMemtable = () => {
   const streams = new Map<number, StreamEntries>();
   let size = 0;
 
-  /** Adds an entry. Revisions of a stream must come in ascending order. */
+  /** Revisions of a stream must come in ascending order. */
   const put = (key: number, revision: number, position: number): void => {
     size++;
     const entries = streams.get(key);
@@ -70,10 +63,7 @@ export const createMemtable = () => {
     return position === ABSENT ? undefined : position;
   };
 
-  /**
-   * Adds to `into` the log positions of the stream's events from the revision `from` to `to`, in ascending order.
-   * Revisions that this memtable does not contain are left out.
-   */
+  /** Adds the positions to `into`, in ascending order. Leaves out revisions that this memtable does not contain. */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     const entries = streams.get(key);
     if (!entries) return;

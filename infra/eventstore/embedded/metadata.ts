@@ -1,11 +1,11 @@
 import { bytesOf, readFields } from './protobuf.ts';
 
-/** The part of a stream's metadata that says which events are visible. `raw` is the complete text of the metadata. */
+/** Says which events are visible. `raw` is the complete text. */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };
 
 /** A stream whose `$tb` ("truncate before") has at least this value is soft-deleted. */
 const DELETED = 2 ** 62;
-/** The metadata that a soft delete writes. It is a text, because a JavaScript number cannot represent 2^63-1. */
+/** A text, because a JavaScript number cannot represent 2^63-1. */
 export const DELETED_METADATA = '{\n  "$tb": 9223372036854775807\n}';
 
 const positive = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
@@ -30,12 +30,8 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
   };
 };
 
-/** Returns whether the stream is soft-deleted: its metadata truncates it after every possible revision. */
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
-/**
- * Returns the text of a stream's metadata with `$tb` set to `revision`. An append that revives a deleted stream writes
- * this text.
- */
+/** An append that revives a deleted stream writes this text. */
 export const truncatedBefore = (metadata: StreamMetadata | null, revision: number): string =>
   JSON.stringify({ ...parsed(metadata?.raw ?? '{}'), $tb: revision });

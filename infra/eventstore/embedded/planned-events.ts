@@ -9,7 +9,7 @@ import { metadataEvent } from './system-events.ts';
 
 export type Parts = { log: Log; index: Index; streams: StreamCache; recent: RecentIds; markAppended: (stream: string) => void };
 
-/** An event that an append will write. `revision` is the revision that the event will get. */
+/** `revision` is the one that the event will get. */
 export type PlannedEvent = { stream: Stream; event: ProposedEvent; revision: number };
 
 const EMPTY_NAME = Buffer.alloc(0);
@@ -22,9 +22,7 @@ const flagsOf = ({ event, revision }: PlannedEvent, isLast: boolean): number =>
   (isLink(event.type) ? LINK : 0) |
   (revision === TOMBSTONE_REVISION ? TOMBSTONE : 0);
 
-/**
- * Adds the events of one append to the log's batch, the index and the caches. @returns the position of the last event
- */
+/** Returns the position of the last event. */
 export const writePlanned = ({ log, index, streams, recent, markAppended }: Parts, planned: PlannedEvent[]): number => {
   const created = Date.now();
   let position = -1;
@@ -48,19 +46,15 @@ export const writePlanned = ({ log, index, streams, recent, markAppended }: Part
   return position;
 };
 
-/**
- * Plans a metadata event for a stream. `ahead` is the number of events that the same append writes to the metadata
- * stream before this event.
- */
+/** `ahead` is the number of events that the same append writes to the metadata stream before this one. */
 export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: string, ahead = 0): PlannedEvent => {
   const stream = streams.get(`$$${name}`);
   return { stream, event: metadataEvent(text), revision: stream.last + 1 + ahead };
 };
 
 /**
- * Returns the metadata event that an append must add because it makes a soft-deleted stream visible again; undefined if
- * it does not. An append to the metadata stream of a deleted stream does so, too. As in EventStoreDB, the new metadata
- * are then written a second time, with the revision at which the stream continues.
+ * Undefined unless the append makes a soft-deleted stream visible again. An append to its metadata stream does so, too: as in EventStoreDB,
+ * the new metadata are then written a second time, with the revision at which the stream continues.
  */
 export const revivalOf = (
   streams: StreamCache,

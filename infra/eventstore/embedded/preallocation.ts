@@ -7,7 +7,7 @@ const RETRY_DELAY_MS = 1_000;
 
 const zeros = Buffer.alloc(STEP_BYTES);
 
-/** Writes and syncs STEP_BYTES of zeros without blocking the event loop. */
+/** Writes STEP_BYTES without blocking the event loop. */
 const writeZeros = (file: number, at: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const done = (error: Error | null) => (error ? reject(error) : resolve());
@@ -20,9 +20,8 @@ const writeZeros = (file: number, at: number): Promise<void> =>
 export type Preallocation = ReturnType<typeof createPreallocation>;
 
 /**
- * Creates the preallocation of a segment, which fills the space after the log's end with zeros in the background. A
- * batch then does not change the file's size, so its sync does not wait for the file system's journal. If no zeros are
- * left, an append simply extends the file.
+ * Writes zeros after the log's end in the background. A batch then does not change the file's size, so its sync does not wait for the file
+ * system's journal. If no zeros are left, an append extends the file.
  */
 export const createPreallocation = (segment: Segment) => {
   /** The file offset up to which zeros or events have been written. */
@@ -31,9 +30,8 @@ export const createPreallocation = (segment: Segment) => {
   let pausedUntil = 0;
   let isStopped = false;
   /**
-   * The zeros are written through a separate file descriptor, which is opened at first use. The system reports a failed
-   * write only once per open file. With a shared descriptor, the sync of the zeros could receive an error that the sync
-   * of a batch must see.
+   * Use a separate descriptor: the system reports a failed write only once per open file, so the sync of the zeros could receive an error
+   * that the sync of a batch must see.
    */
   let file: number | undefined;
 
@@ -47,14 +45,13 @@ export const createPreallocation = (segment: Segment) => {
     }
   };
 
-  /** Takes into account that an append may have written beyond the preallocated zeros. */
+  /** An append may have written beyond the preallocated zeros. */
   const noteGrowth = (): void => {
     end = Math.max(end, segment.length);
   };
 
   return {
     noteGrowth,
-    /** Starts to write more zeros if few are left. */
     extend: (): void => {
       noteGrowth();
       if (writing || isStopped || end - segment.length >= MIN_AHEAD_BYTES || Date.now() < pausedUntil) return;
@@ -62,7 +59,7 @@ export const createPreallocation = (segment: Segment) => {
         writing = undefined;
       });
     },
-    /** Returns whether this many bytes can be appended now: no zeros are being written, or only behind these bytes. */
+    /** Call it after the file is truncated to the segment's length: the zeros beyond it are gone. */
     fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
     /**
      * Must be called after the file is truncated to the segment's length. Preallocation then starts again from there,
@@ -73,12 +70,12 @@ export const createPreallocation = (segment: Segment) => {
     },
     isWriting: (): boolean => writing !== undefined,
     whenIdle: (): Promise<void> => writing ?? Promise.resolve(),
-    /** Stops writing zeros. @returns a promise that resolves when the running write is done */
+    /** Resolves when the running write is done. */
     stop: (): Promise<void> => {
       isStopped = true;
       return writing ?? Promise.resolve();
     },
-    /** Stops preallocation, and cuts the zeros off the file. Must not be called while zeros are being written. */
+    /** Must not be called while zeros are being written. */
     trim: (): void => {
       isStopped = true;
       if (file !== undefined) fs.closeSync(file);

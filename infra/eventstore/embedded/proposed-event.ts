@@ -15,7 +15,7 @@ import {
 } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** Thrown if an event of an append is invalid. The message is the same as that of EventStoreDB. */
+/** The message is the same as that of EventStoreDB. */
 export class InvalidEvent extends Error {}
 
 const EMPTY: Span = spanOf(Buffer.alloc(0));
@@ -42,10 +42,7 @@ const structuredText = (words: Fields): Buffer => {
   return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
 };
 
-/**
- * Converts a UUID message to 36 bytes of lower-case text. The message contains a text or two numbers. Undefined if it
- * is not a UUID.
- */
+/** The message contains a text or two numbers. Returns 36 bytes of lower-case text; undefined if it is not a UUID. */
 const uuidText = (message: Span): Span | undefined => {
   const { bytes, at, length } = message;
   if (length === 38 && bytes[at] === 0x12 && isUuidAt(bytes, at + 2)) return { bytes, at: at + 2, length: 36 };
@@ -61,10 +58,7 @@ const isNil = ({ bytes, at, length }: Span): boolean => {
   return true;
 };
 
-/**
- * Returns whether the `length` bytes from offset `at` equal `wanted`. The compared texts are short, so a loop is faster
- * than a call into the runtime.
- */
+/** The compared texts are short, so a loop is faster than a call into the runtime. */
 const hasBytesAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
   if (length !== wanted.length) return false;
   for (let k = 0; k < length; k++) if (bytes[at + k] !== wanted[k]) return false;
@@ -86,7 +80,7 @@ const readEntry = (c: Cursor, end: number, event: ProposedEvent): void => {
   else if (hasBytesAt(bytes, key, keyLength, contentKey)) event.json = hasBytesAt(bytes, value, valueLength, jsonType);
 };
 
-/** Reads a ProposedMessage, which has the same layout in Append and BatchAppend. @throws InvalidEvent */
+/** The layout is the same in Append and BatchAppend. @throws InvalidEvent */
 export const readProposedEvent = (c: Cursor, end: number): ProposedEvent => {
   const event: ProposedEvent = { id: EMPTY, type: EMPTY, json: false, data: EMPTY, custom: EMPTY };
   let id = EMPTY;

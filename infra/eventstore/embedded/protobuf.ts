@@ -1,4 +1,4 @@
-/** An integer below 2^64. It is a bigint only if a double cannot hold it exactly. */
+/** Below 2^64; a bigint only if a double cannot hold it exactly. */
 export type Wide = number | bigint;
 
 export type Cursor = { bytes: Buffer; at: number; end: number };
@@ -13,7 +13,7 @@ const wideVarint = (bytes: Buffer, from: number, to: number): bigint => {
   return BigInt.asUintN(64, value);
 };
 
-/** Reads a variable-length integer. @throws RangeError if the message is malformed */
+/** @throws RangeError if the message is malformed */
 export const readVarint = (c: Cursor): Wide => {
   const from = c.at;
   if (from < c.end && c.bytes[from]! < 128) {
@@ -31,34 +31,28 @@ export const readVarint = (c: Cursor): Wide => {
   throw malformed();
 };
 
-/** Reads the length of a field. @throws RangeError if the field would end after the message */
+/** @throws RangeError if the field would end after the message */
 export const readLength = (c: Cursor): number => {
   const length = Number(readVarint(c));
   if (c.at + length > c.end) throw malformed();
   return length;
 };
 
-/**
- * A range of a buffer. It is not a view (a Buffer of its own), because creating a view costs about as much as all other
- * work on a small event.
- */
+/** A range of a buffer. Not a Buffer of its own, because creating one costs as much as all other work on a small event. */
 export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
 
 export const spanOf = (bytes: Buffer): Span => ({ bytes, at: 0, length: bytes.length });
 export const spanTo = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.at, length: to - c.at });
 export const viewOf = ({ bytes, at, length }: Span): Buffer => bytes.subarray(at, at + length);
 
-/**
- * Reads a length-delimited value. The result is a view and not a copy. It is valid only until the current turn of the
- * event loop ends.
- */
+/** Returns a view, which is valid only until the current turn of the event loop ends. */
 export const readBytes = (c: Cursor): Buffer => {
   const length = readLength(c);
   c.at += length;
   return c.bytes.subarray(c.at - length, c.at);
 };
 
-/** Moves past a field's value. @throws RangeError for an unknown wire type */
+/** @throws RangeError for an unknown wire type */
 export const skipField = (c: Cursor, wireType: number): void => {
   if (wireType === 0) readVarint(c);
   else if (wireType === 1) c.at += 8;
@@ -72,10 +66,7 @@ export const skipField = (c: Cursor, wireType: number): void => {
 /** The values of a message by field number. If a field is repeated, only its last value is included. */
 export type Fields = Map<number, Wide | Buffer>;
 
-/**
- * Reads all integer and length-delimited fields. Calls `each` for every value, also for all values of repeated fields.
- * @throws RangeError if the message is malformed
- */
+/** Reads integer and length-delimited fields; `each` also gets all values of repeated ones. @throws RangeError if malformed */
 export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | Buffer) => void): Fields => {
   const c = cursorOf(bytes);
   const fields: Fields = new Map();
@@ -93,19 +84,18 @@ export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | B
   return fields;
 };
 
-/** Returns the value of a length-delimited field; undefined if the message does not have it. */
+/** Undefined if the message does not have the field. */
 export const bytesOf = (fields: Fields, field: number): Buffer | undefined => {
   const value = fields.get(field);
   return Buffer.isBuffer(value) ? value : undefined;
 };
 
-/** Returns the value of an integer field; 0 if the message does not have it. */
+/** 0 if the message does not have the field. */
 export const wideOf = (fields: Fields, field: number): Wide => {
   const value = fields.get(field);
   return value === undefined || Buffer.isBuffer(value) ? 0 : value;
 };
 
-/** Returns the number of bytes that `writeVarint` needs for a value. */
 export const varintSize = (value: Wide): number => {
   let size = 1;
   if (typeof value === 'bigint') for (let rest = value >> 7n; rest > 0n; rest >>= 7n) size++;
@@ -113,7 +103,7 @@ export const varintSize = (value: Wide): number => {
   return size;
 };
 
-/** Writes a variable-length integer at offset `at`. @returns the offset after the integer */
+/** Returns the offset after the integer. */
 export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
   if (typeof value === 'bigint') {
     let rest = value;
@@ -134,7 +124,6 @@ const taggedBuffer = (field: number, wireType: number, size: number): [Buffer, n
   return [out, writeVarint(out, 0, tag)];
 };
 
-/** Encodes an integer field of a message. The next three functions encode other types of fields. */
 export const uintField = (field: number, value: Wide): Buffer => {
   const [out, at] = taggedBuffer(field, 0, varintSize(value));
   writeVarint(out, at, value);

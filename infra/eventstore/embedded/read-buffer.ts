@@ -3,16 +3,13 @@ import type { Packed, Segment } from './segment.ts';
 /** The number of bytes of a record that are read at first. Most records are smaller. */
 export const FIRST_READ_BYTES = 4 << 10;
 
-/**
- * Creates a buffer that caches the last record that was read into it. Looking up a stream reads its last event, which
- * is often requested next.
- */
+/** Caches the last record read: looking up a stream reads its last event, which is often requested next. */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);
   let cached: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
 
   return {
-    /** Drops the cached record. @returns the buffer, into which the caller may read another record */
+    /** The caller may read another record into the returned buffer. */
     reuse: (): Buffer => {
       cached = undefined;
       return bytes;
@@ -20,7 +17,7 @@ export const createReadBuffer = () => {
     remember: (position: number, segment: Segment, record: Buffer | undefined): void => {
       if (record?.buffer === bytes.buffer) cached = { position, segment, packed: segment.packed, size: record.length };
     },
-    /** Returns a copy of the record at a position, if it is cached and its segment has not been scavenged since. */
+    /** Undefined unless the record is cached and its segment has not been scavenged since. */
     copyOf: (position: number): Buffer | undefined =>
       cached?.position === position && cached.segment.packed === cached.packed ? Buffer.from(bytes.subarray(0, cached.size)) : undefined,
   };

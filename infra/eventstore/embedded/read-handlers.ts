@@ -15,10 +15,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 export type Parts = { log: Log; index: Index; streams: StreamCache; signals: AppendSignals };
 export type Reading = { call: Call; request: ReadRequest; response: ResponseWriter };
 
-/**
- * Sends the collected responses. If too many bytes of the call are unsent, waits until most of them have been sent;
- * otherwise lets other calls run for one turn of the event loop.
- */
+/** If too much is unsent, waits until most of it is sent; otherwise lets other calls run for one turn of the event loop. */
 export const yieldToOthers = async ({ call, response }: Reading): Promise<void> => {
   if (response.flush()) await new Promise((resolve) => setImmediate(resolve));
   else await call.drained();
@@ -31,7 +28,7 @@ const bounds = (from: From<Wide>, backwards: boolean, low: number, last: number)
   return { from: Math.max(low, from === 'start' ? 0 : Number(from)), to: last };
 };
 
-/** Sends a stream's events. @returns the status with which the call ends; undefined if it succeeded */
+/** Returns the status with which the call ends; undefined if it succeeded. */
 export const readStream = async (parts: Parts, reading: Reading, source: StreamSource): Promise<Status | undefined> => {
   const { call, request, response } = reading;
   const { name, identifier } = source.named;
@@ -44,8 +41,7 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   const visible = visibleOf(stream, parts.streams.metadata(stream));
   const range = bounds(source.from, request.backwards, visible.low, stream.last);
   let left = request.count;
-  // The first page of a backward read covers only as many revisions as events were requested. If some of these events
-  // are not visible, complete pages follow.
+  // The first page of a backward read covers only the requested number of revisions; complete pages follow if needed.
   let maxEvents = left;
   while (left > 0 && range.from <= range.to && !call.isClosed()) {
     const from = request.backwards ? Math.max(range.from, range.to - maxEvents + 1) : range.from;
@@ -65,10 +61,7 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
-/**
- * Converts the requested start position to a number. Returns undefined unless an event is at this position, or it is at
- * or beyond the end of the log.
- */
+/** Undefined unless an event is at this position, or it is at or beyond the end of the log. */
 export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;
   const position = Number(commit);
@@ -76,7 +69,6 @@ export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition
   return commit === prepare && log.isReadablePosition(position) ? position : undefined;
 };
 
-/** Returns whether the record is an event that passes the request's filter. */
 export const isRequested = ({ filter }: ReadRequest, bytes: Buffer, at: number): boolean =>
   (flagsAt(bytes, at) & EMPTY_APPEND) === 0 && (!filter || filter.passes(bytes, at));
 
@@ -118,10 +110,7 @@ const backwards = async ({ log }: Parts, reading: Reading, from: number): Promis
   }
 };
 
-/**
- * Sends the events of the whole log. Only a forward read includes the event at the start position.
- * @returns the status with which the call ends; undefined if it succeeded
- */
+/** Only a forward read includes the start position. Returns the status with which the call ends; undefined if it succeeded. */
 export const readAll = async (parts: Parts, reading: Reading, source: AllSource): Promise<Status | undefined> => {
   const { log } = parts;
   const start = source.from === 'start' ? 0 : source.from === 'end' ? log.end() : startPositionOf(parts, source.from);

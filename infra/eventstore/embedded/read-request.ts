@@ -9,7 +9,7 @@ export type ReadRequest = {
   source: { kind: 'stream'; named: StreamIdentifier; from: From<Wide> } | { kind: 'all'; from: From<LogPosition> };
   backwards: boolean;
   resolveLinks: boolean;
-  /** The maximum number of events to send; Infinity for a subscription. */
+  /** Infinity for a subscription. */
   count: number;
   subscription: boolean;
   filter: Filter | undefined;
@@ -33,7 +33,7 @@ const allSource = (message: Buffer): ReadRequest['source'] => {
 
 const wantsStructured = (options: Fields): boolean => readFields(bytesOf(options, 9) ?? Buffer.alloc(0)).has(1);
 
-/** Reads a Read message. @throws SyntaxError if the regular expression of its filter is invalid */
+/** @throws SyntaxError if the regular expression of the filter is invalid */
 export const readRequestOf = (message: Buffer): ReadRequest => {
   const options = readFields(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
   const stream = bytesOf(options, 1);

@@ -3,10 +3,7 @@ import type { Span } from './protobuf.ts';
 const SLOTS = 1 << 16;
 const MAX_GENERATION_SIZE = SLOTS / 2;
 
-/**
- * The probable location of the event with a certain id. Two ids can have the same hash, so the caller must compare the
- * id of the event at this location.
- */
+/** Two ids can have the same hash, so compare the id of the event at this location. */
 export type RecentEvent = { stream: number; revision: number };
 
 /** Returns a 53-bit hash of an event id. */
@@ -22,10 +19,7 @@ const keyOf = ({ bytes, at: from, length }: Span): number => {
   return 4294967296 * (2097151 & b) + (a >>> 0) || 1;
 };
 
-/**
- * Creates a hash table from the hash of an event id to the event's stream and revision. It consists of number arrays,
- * which the garbage collector need not scan.
- */
+/** Maps the hash of an event id to its location. Number arrays, which the garbage collector need not scan. */
 const createTable = () => {
   const keys = new Float64Array(SLOTS);
   const streams = new Float64Array(SLOTS);
@@ -59,15 +53,12 @@ const createTable = () => {
 
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
-/**
- * Creates the memory of recent event ids, with the place where each was first written. From it, the store recognises a
- * repeated append that expects no particular revision. As in EventStoreDB, a restart loses this memory.
- */
+/** Recognises repeated appends that expect no particular revision. As in EventStoreDB, a restart loses this memory. */
 export const createRecentIds = () => {
   let young = createTable();
   let old = createTable();
 
-  /** Adds an event id; `stream` is the stream's key. An id that is already known keeps its first location. */
+  /** `stream` is the stream's key. A known id keeps its first location. */
   const add = (id: Span, stream: number, revision: number): void => {
     const key = keyOf(id);
     if (young.has(key) || old.has(key)) return;

@@ -1,10 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
-/**
- * The size of a record's header. After the header comes the frame: the event in the form in which the server sends it
- * to readers (a framed ReadResp), so that a read only has to copy it.
- */
+/** After the header comes the event as the server sends it to readers (a framed ReadResp), so that a read only has to copy it. */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
 export const OVERHEAD_BYTES = HEADER_BYTES + TRAILER_BYTES;
@@ -13,10 +10,7 @@ export const LAST_OF_APPEND = 1;
 export const JSON_DATA = 2;
 export const LINK = 4;
 export const TOMBSTONE = 8;
-/**
- * The flag of a record without an event. It marks the position of an append without events, because clients may read
- * from there.
- */
+/** Marks the position of an append without events, because clients may read from there. */
 export const EMPTY_APPEND = 16;
 
 /** The revision of a tombstone in the log and the index. Clients get 2^63-1 instead. */
@@ -25,13 +19,12 @@ const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
 
 export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_REVISION ? TOMBSTONE_ON_WIRE : revision);
 
-/** An event to append. `id` is a UUID as 36 bytes of lower-case text. `custom` is the event's metadata. */
+/** `id` is a UUID as 36 bytes of lower-case text. `custom` is the event's metadata. */
 export type ProposedEvent = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
 
 export type RecordLocation = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
 
 const contentTypeEntries = new Map<boolean, Buffer>();
-/** Returns the encoded metadata entry `content-type`. */
 const contentTypeEntry = (json: boolean): Buffer => {
   const cached = contentTypeEntries.get(json);
   if (cached) return cached;
@@ -49,10 +42,7 @@ const contentTypeEntry = (json: boolean): Buffer => {
 
 let createdAt = Number.NaN;
 let createdBytes = Buffer.alloc(0);
-/**
- * Returns the encoded metadata entry `created`. The last encoded entry is cached, because most events of a batch have
- * the same time.
- */
+/** Caches the last entry, because most events of a batch have the same time. */
 const createdEntry = (ms: number): Buffer => {
   if (ms === createdAt) return createdBytes;
   const ticks = `${ms}0000`;
@@ -87,17 +77,14 @@ const sizesOf = (event: ProposedEvent, { stream, revision, position }: RecordLoc
   return { ident, type, recorded, event: readEvent, response, record: OVERHEAD_BYTES + 5 + response };
 };
 
-/**
- * Returns an upper bound of a record's size in bytes. It is cheap to compute, and does not depend on where the record
- * is written.
- */
+/** An upper bound in bytes that is cheap to compute, and does not depend on where the record is written. */
 export const maxRecordSize = (event: ProposedEvent, nameLength: number): number =>
   OVERHEAD_BYTES + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
 
 /** Up to this number of bytes, copying in a loop is faster than a call into the runtime. */
 const MAX_LOOP_COPY_BYTES = 48;
 
-/** Copies bytes to offset `at`. @returns the offset after the copied bytes */
+/** Returns the offset after the copied bytes. */
 const copyBytes = (to: Buffer, at: number, bytes: Buffer): number => {
   if (bytes.length > MAX_LOOP_COPY_BYTES) return at + bytes.copy(to, at);
   for (let k = 0; k < bytes.length; k++) to[at + k] = bytes[k]!;
@@ -115,15 +102,13 @@ const writeSpanField = (to: Buffer, at: number, tag: number, span: Span): number
 
 const typeKey = Buffer.from('\x0a\x04type', 'latin1');
 
-/**
- * Writes a tag and a number: a complete integer field, or the tag and length at the start of a length-delimited field.
- */
+/** A complete integer field, or the start of a length-delimited one. */
 const writeNumberField = (to: Buffer, at: number, tag: number, value: Wide): number => {
   to[at] = tag;
   return writeVarint(to, at + 1, value);
 };
 
-/** Writes the record at offset `from`. @returns its size in bytes */
+/** Returns the record's size in bytes. */
 export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, location: RecordLocation): number => {
   const created = createdEntry(location.created);
   const sizes = sizesOf(event, location);
@@ -151,18 +136,12 @@ export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, loca
   return writeEnvelope(to, from, location, { end: at, nameAt, nameLength: location.stream.length, typeAt, typeLength: event.type.length });
 };
 
-/**
- * Where the parts of a record are. `end` is the offset in the buffer at which the frame ends. The other fields are the
- * offsets (in the record) and the lengths of the stream's name and of the event type.
- */
+/** `end` is the buffer offset at which the frame ends. The other offsets are relative to the record. */
 type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number; typeLength: number };
 
 let viewedBuffer: Buffer = Buffer.alloc(0);
 let view: DataView = new DataView(viewedBuffer.buffer);
-/**
- * Returns a DataView of the buffer's bytes. Writing through it is faster, because compiled code then needs no call into
- * the runtime.
- */
+/** Writing through a DataView is faster: compiled code then needs no call into the runtime. */
 const dataViewOf = (to: Buffer): DataView => {
   if (to !== viewedBuffer) {
     viewedBuffer = to;
@@ -209,7 +188,6 @@ export const nameAt = (bytes: Buffer, at: number): Buffer => headerSlice(bytes, 
 export const typeAt = (bytes: Buffer, at: number): Buffer => headerSlice(bytes, at, 48);
 export const frameAt = (bytes: Buffer, at: number): Buffer => bytes.subarray(at + HEADER_BYTES, at + sizeAt(bytes, at) - TRAILER_BYTES);
 
-/** Returns the RecordedEvent message inside the frame. */
 export const recordedAt = (bytes: Buffer, at: number): Buffer => {
   const c = { bytes, at: at + HEADER_BYTES + 6, end: bytes.length };
   readVarint(c);

@@ -6,10 +6,7 @@ import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from '
 
 const WINDOW_BYTES = 1 << 20;
 
-/**
- * The result of a scan, as file offsets. `complete`: the end of the last complete append. `batch`: the start of that
- * append's batch. `stop`: the first damaged record, or the end of the records.
- */
+/** File offsets: the start and end of the last complete append's batch, and the first damaged record or the end of all. */
 type Scan = { batch: number; complete: number; stop: number };
 
 const scan = (segment: Segment, from: number): Scan => {
@@ -29,10 +26,7 @@ const scan = (segment: Segment, from: number): Scan => {
   return { batch, complete, stop: at };
 };
 
-/**
- * Returns whether an intact record of a later batch follows the bad record at `stop`. If so, the bad record was synced
- * and damaged later, and is not the rest of an incomplete write.
- */
+/** True if an intact record of a later batch follows: the bad one was then damaged after its sync, and is no incomplete write. */
 const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
   for (let at = 1; at + OVERHEAD_BYTES <= bytes.length; at++) {
@@ -54,9 +48,8 @@ const truncate = (segment: Segment, length: number): void => {
 };
 
 /**
- * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync
- * failed. The batch may then be only in the page cache of the system: reads would return it, but another sync alone
- * would not write it to the disk.
+ * The process may have ended before the sync, or because it failed. The batch may then be only in the system's page cache: reads would
+ * return it, but another sync alone would not write it to the disk.
  */
 const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => {
   for (let at = batch; at < complete; at += WINDOW_BYTES)
@@ -65,8 +58,7 @@ const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => 
 };
 
 /**
- * Checks the log from a position on, and cuts off an append that a crash left incomplete at its end.
- * @returns the number of bytes cut off
+ * Cuts off an append that a crash left incomplete. Returns the number of bytes cut off.
  * @throws Error if the log is damaged before its end
  */
 export const repair = (segments: Segment[], from: number): number => {

@@ -7,7 +7,7 @@ import type { Index } from './stream-index.ts';
 import { withStructuredIds } from './structured-id.ts';
 
 const CHUNK_BYTES = 64 << 10;
-/** The first chunk after a flush is small, because a live subscription mostly receives one event at a time. */
+/** A live subscription mostly receives one event at a time. */
 const FIRST_CHUNK_BYTES = 2 << 10;
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
@@ -20,10 +20,7 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
   let chunk = Buffer.alloc(0);
   let filled = 0;
 
-  /**
-   * Sends the collected responses.
-   * @returns whether more can be sent at once; if false, the reader is slow, and the caller must await `call.drained()`
-   */
+  /** If it returns false, the reader is slow: await `call.drained()`. */
   const flush = (): boolean => {
     const bytes = chunk.subarray(0, filled);
     chunk = Buffer.alloc(0);
@@ -40,7 +37,6 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
     filled += frame.copy(chunk, filled);
   };
 
-  /** Adds the event of the record at offset `at`. */
   const addEvent = (records: Buffer, at: number): void => {
     const link = resolveLinks && flagsAt(records, at) & LINK;
     const frame = (link ? resolvedLink(parts, records, at, positionAt(records, at)) : undefined) ?? frameAt(records, at);

@@ -7,10 +7,7 @@ import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
 import { assertStoreDirectory } from './store-directory.ts';
 
-/**
- * Returns the text that reports the result of scavenging. If little is removed, the files can grow, because the store
- * records what it has removed.
- */
+/** If little is removed, the files can grow, because the store records what it has removed. */
 export const describeScavenged = ({ events, bytes }: Scavenged): string =>
   `${bytes > 0 ? `freed ${counted(bytes, 'byte')}` : 'freed no space'}: ${counted(events, 'event')} removed`;
 
@@ -18,11 +15,7 @@ const rethrow = (error: unknown): never => {
   throw error;
 };
 
-/**
- * Removes events that readers can no longer see because of the metadata or the deletion of their stream. If the store
- * is running, its process does the work.
- * @returns the exit code
- */
+/** Removes events that readers can no longer see. If the store is running, its process does the work. Returns the exit code. */
 export const scavengeStore = async (dir: string): Promise<number> => {
   assertStoreDirectory(dir);
   const lock = lockFile(join(dir, 'lock'));

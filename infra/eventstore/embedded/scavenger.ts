@@ -13,8 +13,7 @@ type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
 /**
- * Returns whether the event must be kept: readers can see it, or it is the last event of its stream, from which
- * revisions continue. Of a tombstoned stream, only the tombstone must be kept.
+ * True if readers can see it, or it is the stream's last one, from which revisions continue. Of a tombstoned stream, only the tombstone.
  */
 const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;
@@ -25,10 +24,7 @@ const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   return revisionAt(bytes, at) >= visible.low && isWithinMaxAge(bytes, at, visible);
 };
 
-/**
- * Returns whether a record must be kept: because of `isNeeded`, or because the index on disk lists it as the last event
- * of its stream. From that event, the index takes the name of the stream.
- */
+/** True by `isNeeded`, or if the index on disk lists it as its stream's last event, from which it takes the stream's name. */
 const mustKeep = (parts: Parts, bytes: Buffer, at: number): boolean =>
   isNeeded(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
 
@@ -49,7 +45,7 @@ const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
   }
 };
 
-/** Yields the segment's records that must be kept. Counts the removed ones in `freed`. */
+/** Counts the removed records in `freed`. */
 const keptRecords = async function* (parts: Parts, segment: Segment, freed: Scavenged): AsyncGenerator<Buffer> {
   for await (const bytes of eachWindow(segment)) {
     for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
@@ -66,15 +62,11 @@ const hasFreeable = async (parts: Parts, segment: Segment): Promise<boolean> => 
   return false;
 };
 
-/**
- * Rewrites every segment that contains removable events, without these events. Positions do not change. Reads and
- * appends continue meanwhile.
- */
+/** Rewrites segments without their removable events. Positions do not change; reads and appends continue meanwhile. */
 export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const { log, index } = parts;
   const freed: Scavenged = { events: 0, bytes: 0 };
-  // Flush the index first. Otherwise, the index on disk would still list an earlier event as the last one of a stream
-  // that was just tombstoned, and that event would be kept.
+  // Flush first, or the index on disk would list the event before a new tombstone as the last one and keep it.
   await index.flush(log.end());
   const last = log.segments.at(-1)!;
   if (await hasFreeable(parts, last)) {

@@ -6,10 +6,7 @@ import { replaceFile } from '../../durable-files.ts';
 import { accessDenied, type Status } from './grpc-status.ts';
 import { FEATURES, GOSSIP } from './server-info-handlers.ts';
 
-/**
- * Returns the secret of a store, which callers must send as their connection name. The first start creates the secret
- * and stores it in the store's directory.
- */
+/** Callers must send it as their connection name. The first start stores it in the store's directory. */
 export const secretOf = (dir: string): string => {
   const path = join(dir, 'secret');
   if (!existsSync(path)) replaceFile(path, `${randomBytes(32).toString('base64url')}\n`);
@@ -18,17 +15,12 @@ export const secretOf = (dir: string): string => {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/**
- * These calls need no secret, because the client sends no connection name with them. They reveal only that a store is
- * running.
- */
+/** The client sends no connection name with these calls. They reveal only that a store is running. */
 const PUBLIC_METHODS = new Set<unknown>([FEATURES, GOSSIP]);
 
-/** Rejects every call that does not send the secret as its connection name. */
 export const requireSecret = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
   const expected = digest(secret);
-  // The connection name contains the secret, and its digest is compared. The last accepted name is kept, so that its
-  // digest is not computed again for every call.
+  // The connection name contains the secret. The last accepted name is kept, so that its digest is not computed for every call.
   let accepted = '';
   return (headers) => {
     const name = String(headers['connection-name'] ?? '');

@@ -18,7 +18,6 @@ const MAGIC = 'annals log 1';
 const PACKED_MAGIC = 'annals pack1';
 const RECORDS_PER_MARK = 32;
 
-/** Returns the file name of the segment that begins at a position. */
 const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
 const headerOf = (magic: string, base: number, table: number): Buffer => {
@@ -29,12 +28,10 @@ const headerOf = (magic: string, base: number, table: number): Buffer => {
   return header;
 };
 
-/** Creates an empty segment that begins at position `base`. */
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
   try {
-    // Give the file its final name only after its header is safely on the disk, because a store cannot start if a
-    // segment has no header.
+    // Give the file its final name only after its header is on the disk: a store cannot start without the header.
     replaceFile(path, headerOf(MAGIC, base, 0));
     syncDirectory(dir);
     return openSegment(path);
@@ -70,12 +67,12 @@ export const writePacked = async (path: string, { base, length }: Segment, recor
   }
 };
 
-/** Removes segment files that a crash left unfinished. The caller must hold the directory's lock. */
+/** The caller must hold the directory's lock. */
 export const removeUnfinished = (dir: string): void => {
   for (const name of fs.readdirSync(dir)) if (name.endsWith('.next')) fs.rmSync(join(dir, name));
 };
 
-/** Replaces the segment's file by the packed copy at `path`. Later reads use the new file. */
+/** Later reads use the packed copy at `path`. */
 export const replaceSegment = (segment: Segment, path: string): void => {
   fs.renameSync(path, segment.path);
   syncDirectory(dirname(segment.path));
@@ -91,7 +88,7 @@ const readPacked = (file: number, size: number, bytes: number): { packed: Packed
   return { packed: { positions: column(0), offsets: column(1), bytes }, length: table[0]! };
 };
 
-/** Opens a plain or a packed segment. @throws Error if the file is neither */
+/** Plain or packed. @throws Error if the file is neither */
 export const openSegment = (path: string): Segment => {
   const file = fs.openSync(path, 'r+');
   const head = readUpTo(file, 0, SEGMENT_HEADER_BYTES);
@@ -104,8 +101,7 @@ export const openSegment = (path: string): Segment => {
 };
 
 /**
- * Sets the length of each plain segment except the last one, which is the distance to the start of the next segment.
- * After a power failure, the file of a segment may contain preallocated zeros beyond this length.
+ * A plain segment before the last ends where the next one starts. After a power failure, its file may have preallocated zeros beyond.
  * @throws Error if it contains anything but zeros there
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
@@ -119,10 +115,7 @@ export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   return segments;
 };
 
-/**
- * Returns the number of bytes from offset `from` to the last byte that is not zero. Zeros at the end are preallocated
- * space, not data.
- */
+/** Counts to the last byte that is not zero: zeros at the end are preallocated space, not data. */
 export const nonZeroLength = ({ file, length }: Segment, from: number): number => {
   const bytes = readUpTo(file, from, Math.max(0, length - from));
   let end = bytes.length;
@@ -130,7 +123,7 @@ export const nonZeroLength = ({ file, length }: Segment, from: number): number =
   return end;
 };
 
-/** Returns the number of values that are at most `wanted`. The values must be in ascending order. */
+/** The values must be in ascending order. Returns how many are at most `wanted`. */
 const countUpTo = (values: Float64Array, wanted: number): number => {
   let low = 0;
   let high = values.length;
@@ -146,10 +139,7 @@ const MAX_SPAN_BYTES = 64 << 10;
 
 type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
-/**
- * Returns the part of a packed segment that contains a position. The part goes from one entry ("mark") of the segment's
- * table to the next. If it has at most MAX_SPAN_BYTES, it is read with one call.
- */
+/** The part between two entries ("marks") of the segment's table. At most MAX_SPAN_BYTES are read with one call. */
 const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
   const mark = Math.max(0, countUpTo(positions, position) - 1);
   const from = offsets[mark] ?? bytes;
@@ -182,10 +172,7 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
   return passed.size > 0 && !isIntactAt(peek(passed.offset, passed.size), 0, passed.position) ? passed.offset : offset;
 };
 
-/**
- * Returns the offset of the intact record with exactly this position in a packed segment; undefined if there is none.
- * Tries every offset, because the sizes of damaged records before it cannot be trusted.
- */
+/** Tries every offset, because the sizes of damaged records cannot be trusted. Undefined if there is no intact record. */
 export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;
   const { from, until, peek } = markedSpanOf(file, packed, position);
@@ -195,19 +182,14 @@ export const findExactOffset = ({ file, packed }: Segment, position: number): nu
   return undefined;
 };
 
-/**
- * Returns the file offset of the first record at or after a position. If there is none, returns the end of the records.
- */
+/** The file offset of the first record at or after a position; the end of the records if there is none. */
 export const offsetOf = ({ file, base, length, packed }: Segment, position: number): number =>
   packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEADER_BYTES, position - base));
 
 /** Returns the file offset at which the records end. */
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
-/**
- * Returns the log position of the record that follows at file offset `offset`. If no record follows, returns the end of
- * the segment.
- */
+/** The log position of the record at a file offset; the end of the segment if there is none. */
 export const positionAfter = ({ file, base, length, packed }: Segment, offset: number): number => {
   if (!packed) return base + offset;
   return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER_BYTES), 0) : base + length;

@@ -30,8 +30,7 @@ const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
   try {
     return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
   } finally {
-    // If a damaged record ended the read, the events before that record must still be sent, so this is also done after
-    // an error.
+    // Do this after an error, too: if a damaged record ended the read, the events before it must still be sent.
     response.flush();
   }
 };
@@ -54,9 +53,7 @@ const readMethod =
       );
     });
 
-/**
- * Returns a function that never runs `work` twice at the same time. A call during a run gets the result of that run.
- */
+/** Never runs `work` twice at the same time. A call during a run gets the result of that run. */
 const singleFlight = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | undefined;
   return () => {

@@ -32,15 +32,11 @@ const respondWith =
       call.send(response());
       call.end();
     }),
-    // Callers need no secret for these methods. The low limit prevents other local programs from filling the memory
-    // with large messages.
+    // Callers need no secret here: the low limit prevents other local programs from filling the memory.
     maxMessageBytes: 1024,
   });
 
-/**
- * Creates the handler of ServerFeatures.GetSupportedMethods. The response contains the version and the methods that the
- * client may expect.
- */
+/** ServerFeatures.GetSupportedMethods: the version and the methods that the client may expect. */
 export const featuresMethod = respondWith(() => supported);
 
 const LEADER = 8;
@@ -60,7 +56,5 @@ export const gossipOf = (host: string, port: number, state = LEADER): Buffer =>
     ),
   );
 
-/**
- * Creates the handler of Gossip.Read. The response describes a cluster whose only member, the leader, is this store.
- */
+/** Gossip.Read: a cluster whose only member, the leader, is this store. */
 export const gossipMethod = (host: string, port: () => number) => respondWith(() => gossipOf(host, port()));

@@ -6,10 +6,7 @@ import { ENTRY_FIELDS, FOOTER_BYTES, PAGE_ENTRIES, TABLE_MAGIC } from './sstable
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
-/**
- * Creates the writer of one table of the index. Entries must be added in order. `maxStreams` is an upper bound of the
- * number of keys.
- */
+/** Entries must be added in order. `maxStreams` is an upper bound of the number of keys. */
 export const createTableWriter = (path: string, maxStreams: number) => {
   const file = fs.openSync(path, 'w', 0o600);
   const bloom = bloomOf(new Uint8Array(bloomSize(maxStreams)));
@@ -25,7 +22,7 @@ export const createTableWriter = (path: string, maxStreams: number) => {
     count++;
   };
 
-  /** Adds entries. An entry is three numbers: key, revision and position. */
+  /** An entry is three numbers: key, revision and position. */
   const add = (entries: Float64Array): void => {
     const at = count * ENTRY_FIELDS * 8;
     for (let i = 0; i < entries.length; i += ENTRY_FIELDS) addKey(entries[i]!, entries[i + 1]!);
@@ -34,16 +31,14 @@ export const createTableWriter = (path: string, maxStreams: number) => {
     writeAll(file, bytes, at);
   };
 
-  /** Completes the table and syncs it without blocking the event loop. */
+  /** Does not block the event loop. */
   const finish = async (): Promise<void> => {
     finishNow(false);
     await new Promise<void>((resolve, reject) => fs.fsync(file, (error) => (error ? reject(error) : resolve())));
     fs.closeSync(file);
   };
 
-  /**
-   * Writes the end of the table. Unless `close` is false, also syncs and closes the file, which blocks the event loop.
-   */
+  /** Unless `close` is false, also syncs and closes the file, which blocks the event loop. */
   const finishNow = (close = true): void => {
     const filters = Buffer.concat([bufferOf(Float64Array.from(pageStarts)), bufferOf(bloom.bits)]);
     const footer = Buffer.alloc(FOOTER_BYTES);
@@ -58,7 +53,6 @@ export const createTableWriter = (path: string, maxStreams: number) => {
     fs.closeSync(file);
   };
 
-  /** Closes and deletes the unfinished file. */
   const discard = (): void => {
     fs.closeSync(file);
     fs.rmSync(path, { force: true });

@@ -12,7 +12,7 @@ export const PAGE_ENTRIES = 128;
 const ENTRY_BYTES = ENTRY_FIELDS * 8;
 const CHECKSUM_STEP_BYTES = 1 << 20;
 
-/** Contains the page that was read last, of any table. Successive look-ups of one stream mostly need the same page. */
+/** The page that was read last, of any table: successive look-ups of one stream mostly need the same one. */
 const pageBuffer = new Float64Array(PAGE_ENTRIES * ENTRY_FIELDS);
 const pageBufferBytes = Buffer.from(pageBuffer.buffer);
 const bufferedPage: { table: symbol | undefined; page: number } = { table: undefined, page: -1 };
@@ -22,7 +22,7 @@ const doublesOf = (bytes: Buffer): Float64Array => new Float64Array(new Uint8Arr
 const isBefore = (key: number, revision: number, otherKey: number, otherRevision: number): boolean =>
   key < otherKey || (key === otherKey && revision < otherRevision);
 
-/** The part of an open table that is in memory. `pageStarts` holds the key and revision of each page's first entry. */
+/** `pageStarts` holds the key and revision of each page's first entry. */
 type OpenTable = {
   readonly path: string;
   readonly file: number;
@@ -103,11 +103,7 @@ const hasValidChecksum = ({ file, count, checksum }: OpenTable): boolean => {
 
 export type Table = ReturnType<typeof openTable>;
 
-/**
- * Opens a table of the index: a file of sorted entries. The first entry of each page and the Bloom filter are kept in
- * memory.
- * @throws Error if the file is damaged
- */
+/** Keeps the first entry of each page and the Bloom filter in memory. @throws Error if the file is damaged */
 export const openTable = (path: string) => {
   const file = fs.openSync(path, 'r');
   const table = readFooter(path, file);
@@ -117,10 +113,7 @@ export const openTable = (path: string) => {
   }
   const { count, bloomBytes } = table;
 
-  /**
-   * Adds to `into` the log positions of the stream's events from the revision `from` to `to`, in ascending order.
-   * Revisions that this table does not contain are left out.
-   */
+  /** Adds the positions to `into`, in ascending order. Leaves out revisions that this table does not contain. */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     if (!table.bloom.mayHave(key)) return;
     for (let page = Math.max(0, pageOf(table, key, from)); page * PAGE_ENTRIES < count; page++) {
@@ -135,7 +128,7 @@ export const openTable = (path: string) => {
   return {
     path,
     count,
-    /** An upper bound of the number of streams in the table. It is computed from the size of the Bloom filter. */
+    /** Computed from the size of the Bloom filter. */
     maxStreams: Math.ceil((bloomBytes * 8) / 12),
     /** Returns the entries from index `from` up to, but not including, index `to`. */
     read: (from: number, to: number): Float64Array =>

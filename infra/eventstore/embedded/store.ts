@@ -26,9 +26,8 @@ const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {
 };
 
 /**
- * Opens the store of a directory, without a server. After a failed write, the contents of the disk are unknown; then
- * `onFatalError` is called.
- * @throws Error if its log is damaged
+ * Opens the store without a server. `onFatalError` is called after a failed write, when the contents of the disk are unknown.
+ * @throws Error if the log is damaged
  */
 export const openStore = (dir: string, onFatalError: (error: unknown) => void) => {
   const log = openLog(join(dir, 'log'));

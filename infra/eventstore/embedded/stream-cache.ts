@@ -4,10 +4,7 @@ import { nameAt, recordedAt, TOMBSTONE_REVISION } from './record.ts';
 import type { Index } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
-/**
- * The state of a stream. `last` is the revision of the last event; -1 if there is none. `metadata` is undefined until
- * it is first needed.
- */
+/** `last` is the revision of the last event; -1 if none. `metadata` is undefined until it is first needed. */
 export type Stream = {
   name: string;
   key: number;
@@ -16,10 +13,7 @@ export type Stream = {
   metadata: StreamMetadata | null | undefined;
 };
 
-/**
- * Returns the error for the case that the index names a position at which there is no event, for example because
- * scavenging has removed it.
- */
+/** The index names a position without an event, for example because scavenging has removed it. */
 const staleIndexError = (position: number): Error =>
   Object.assign(new Error(`the index names position ${position}, but no event is there: run "annals store verify"`), {
     isStaleIndex: true,
@@ -30,18 +24,12 @@ const MAX_GENERATION_SIZE = 20_000;
 
 export type StreamCache = ReturnType<typeof createStreamCache>;
 
-/**
- * Creates the functions that find streams by name. The recently used streams are cached in two maps: when the young map
- * is full, it replaces the old one.
- */
+/** Recently used streams are in two maps: when the young one is full, it replaces the old one. */
 export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();
 
-  /**
-   * Looks a stream up in the index. Different names may have the same key, so the name is compared with the name in the
-   * log's record.
-   */
+  /** Different names may have the same key, so the name is compared with that in the log's record. */
   const load = (name: string): Stream => {
     const bytes = Buffer.from(name);
     for (let probe = 0; ; probe++) {
@@ -67,7 +55,7 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
 
   const get = (name: string): Stream => young.get(name) ?? remember(old.get(name) ?? load(name));
 
-  /** Returns the stream's metadata; null if it has none. @throws Error if the record of the metadata is damaged */
+  /** Null if the stream has none. @throws Error if the record of the metadata is damaged */
   const metadata = (stream: Stream): StreamMetadata | null => {
     if (stream.metadata !== undefined) return stream.metadata;
     const meta = get(`$$${stream.name}`);
@@ -77,7 +65,7 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
     return stream.metadata;
   };
 
-  /** Drops a stream's cached metadata. Call this when an event of its metadata stream (`$$name`) is written. */
+  /** Call it when an event of the metadata stream (`$$name`) is written. */
   const forgetMetadata = (name: string): void => {
     const stream = young.get(name) ?? old.get(name);
     if (stream) stream.metadata = undefined;

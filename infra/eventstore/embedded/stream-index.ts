@@ -9,7 +9,6 @@ export type Index = ReturnType<typeof openIndex>;
 
 type IndexState = {
   readonly tables: ReturnType<typeof openIndexTables>;
-  /** The memtable that receives new entries. */
   active: Memtable;
   /** `active` contains the entries of all events from this log position on. */
   activeFrom: number;
@@ -51,10 +50,7 @@ const startFlush = (state: IndexState, end: number): void => {
   state.background = Promise.all([state.background, attempt()]).then(() => {});
 };
 
-/**
- * Closes the index. Before that, writes the entries in memory to a table, so that the next start need not read them
- * from the log.
- */
+/** Writes the entries in memory to a table first, so that the next start need not read them from the log. */
 const closeIndex = async (state: IndexState, end: number): Promise<void> => {
   state.isClosing = true;
   state.tables.startClosing();
@@ -64,9 +60,8 @@ const closeIndex = async (state: IndexState, end: number): Promise<void> => {
 };
 
 /**
- * Opens the index, which maps stream keys and revisions to the log positions of events. The newest entries are in
- * memory, and the others in sorted tables, which are written in the background. When the index is opened, events that
- * the tables do not contain are read from the log. The whole index can be rebuilt from the log.
+ * Maps stream keys and revisions to log positions: the newest entries in memory, the others in sorted tables, written in the background.
+ * Events that the tables lack are read from the log at the start. The whole index can be rebuilt from the log.
  */
 export const openIndex = (dir: string) => {
   makeDirectory(dir);
@@ -85,10 +80,7 @@ export const openIndex = (dir: string) => {
     last: (key: number): Entry | undefined => state.active.last(key) ?? state.frozen?.last(key) ?? tables.last(key),
     find: (key: number, revision: number): number | undefined =>
       state.active.find(key, revision) ?? state.frozen?.find(key, revision) ?? tables.find(key, revision),
-    /**
-     * Returns the log positions of the stream's events from revision `from` to `to`, in ascending order. Skips
-     * revisions that do not exist.
-     */
+    /** Returns positions in ascending order. Skips revisions that do not exist. */
     range: (key: number, from: number, to: number): number[] => {
       const positions: number[] = [];
       tables.range(key, from, to, positions);
@@ -103,25 +95,17 @@ export const openIndex = (dir: string) => {
      */
     isPersistedLast: (key: number, revision: number): boolean =>
       state.frozen?.last(key)?.revision === revision || tables.last(key)?.revision === revision,
-    /**
-     * If there are many entries in memory, starts to write them to a table in the background. Must be called between
-     * batches. `end` is the position of the log's end.
-     */
+    /** Writes in the background. Call it between batches, with the position of the log's end. */
     flushIfFull: (end: number): void => {
       if (isFull()) startFlush(state, end);
     },
-    /**
-     * Writes the entries in memory to a table. `end` is the position of the end of the log. Afterwards, the event that
-     * the index on disk lists as the last one of a stream is the one that was last at `end`.
-     */
+    /** `end` is the log's end. Then each stream's last event in the index on disk is the one that was last at `end`. */
     flush: async (end: number): Promise<void> => {
       await state.background;
       if (state.active.size() > 0 && !state.frozen) startFlush(state, end);
       await state.background;
     },
-    /**
-     * Does the same as `flushIfFull`, but blocks until the table is written. Used while the log is read into the index.
-     */
+    /** Does the same as `flushIfFull`, but blocks. Used while the log is read into the index. */
     flushIfFullNow: (end: number): void => {
       if (isFull()) writeActive(state, end);
     },

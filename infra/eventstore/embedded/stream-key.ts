@@ -1,7 +1,4 @@
-/**
- * Returns a 53-bit hash of a stream's name. If another name already has this key, a higher `probe` gives a different
- * key.
- */
+/** A 53-bit hash. If another name has the same key, a higher `probe` gives a different one. */
 export const keyOf = (name: string, probe = 0): number => {
   let a = 0xdeadbeef ^ probe;
   let b = 0x41c6ce57 ^ probe;

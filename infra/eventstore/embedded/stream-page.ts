@@ -4,10 +4,7 @@ import type { Stream } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
-/**
- * A page ends when its events reach this size in bytes. So a slow reader of large events uses no more memory than a
- * slow reader of small events.
- */
+/** A page ends at this size, so a slow reader of large events uses no more memory than one of small events. */
 const PAGE_BYTES = 128 << 10;
 /** Records whose distance in the log is less than this many bytes are read together. */
 const MAX_GAP_BYTES = 64 << 10;
@@ -15,10 +12,7 @@ const MAX_GAP_BYTES = 64 << 10;
 type Parts = { log: Log; index: Index };
 type Found = { bytes: Buffer; at: number };
 
-/**
- * Calls `handle` with the record at each position, until `handle` returns false. Skips records that scavenging has
- * removed.
- */
+/** Stops when `handle` returns false. Skips records that scavenging has removed. */
 const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boolean): void => {
   let page: { bytes: Buffer; start: number } = { bytes: Buffer.alloc(0), start: 0 };
   const inside = (position: number): boolean => {
@@ -38,10 +32,7 @@ const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boo
   }
 };
 
-/**
- * Divides the positions into groups, and yields the last group first. The log range that a group covers is limited, so
- * that it fits into memory.
- */
+/** Yields the last group first. The log range of a group is limited, so that it fits into memory. */
 const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   for (let end = positions.length; end > 0; ) {
     let start = end - 1;
@@ -51,11 +42,7 @@ const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   }
 };
 
-/**
- * Calls `handle` with the stream's events from the revision `from` to `to`; with `backwards`, in descending order.
- * Stops when the page is full.
- * @returns the revision at which to continue
- */
+/** With `backwards`, the order is descending. Stops when the page is full, and returns the revision at which to continue. */
 export const streamPage = (
   { log, index }: Parts,
   stream: Stream,

@@ -17,9 +17,6 @@ const withField = (body: Buffer, field: number, change: (value: Buffer) => Buffe
 
 const recordedWith = (recorded: Buffer): Buffer => withField(recorded, 1, (id) => structured(id.subarray(2).toString('latin1')));
 
-/**
- * Returns a response in which event ids are two numbers instead of text. Otherwise it equals `frame`. A caller can
- * request this form.
- */
+/** A caller can request event ids as two numbers instead of text. Otherwise equals `frame`. */
 export const withStructuredIds = (frame: Buffer): Buffer =>
   framedMessage(withField(frame.subarray(5), 1, (event) => withField(withField(event, 1, recordedWith), 2, recordedWith)));

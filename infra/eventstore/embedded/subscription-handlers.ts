@@ -11,7 +11,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
 type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
 
-/** Sends the stream's events from revision `from` to its current end. @returns the revision at which to continue */
+/** Returns the revision at which to continue. */
 const sendNew = async (parts: Parts, reading: Reading, name: string, from: number): Promise<number> => {
   const { streams } = parts;
   let next = from;
@@ -37,10 +37,7 @@ const sendTombstone = ({ index, log, streams }: Parts, { response }: Reading, na
   response.flush();
 };
 
-/**
- * Sends the events of a stream after a revision, and then new ones as they are appended.
- * @returns the status with which the call ends
- */
+/** Sends the stored events, then new ones as they are appended. Returns the status with which the call ends. */
 export const followStream = async (
   parts: Parts,
   reading: Reading,
@@ -68,10 +65,7 @@ export const followStream = async (
   return undefined;
 };
 
-/**
- * Creates the checkpoints of a filtered subscription. One is sent after every `interval` examined events, and one when
- * the subscription has reached the log's end. Their positions never decrease.
- */
+/** Sends one after every `interval` examined events, and one at the log's end. Their positions never decrease. */
 const createCheckpoints = (interval: number, start: number) => {
   let sinceLast = 0;
   let seen = start;
@@ -89,10 +83,7 @@ const createCheckpoints = (interval: number, start: number) => {
   return { report, consider };
 };
 
-/**
- * Returns the start position. If the record at this position is damaged, also returns the position at which to
- * continue: the subscriber has already received the damaged event, and does not need it.
- */
+/** If the record at the start is damaged, returns also where to continue: the subscriber already has the damaged event. */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {
     return [startPositionOf(parts, from)];
@@ -103,10 +94,7 @@ const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?]
   }
 };
 
-/**
- * Sends the log's events after a position, and then new ones as they are appended.
- * @returns the status with which the call ends
- */
+/** Sends the stored events, then new ones as they are appended. Returns the status with which the call ends. */
 export const followAll = async (parts: Parts, reading: Reading, { from }: AllSource): Promise<Status | undefined> => {
   const { call, response, request } = reading;
   const { log } = parts;

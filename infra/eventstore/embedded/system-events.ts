@@ -16,7 +16,6 @@ export const metadataEvent = (text: string): ProposedEvent => ({
   custom: EMPTY,
 });
 
-/** Returns a tombstone: the last event of a tombstoned stream. */
 export const tombstoneEvent = (): ProposedEvent => ({
   id: textSpan(randomUUID()),
   type: tombstoneType,
@@ -25,5 +24,5 @@ export const tombstoneEvent = (): ProposedEvent => ({
   custom: EMPTY,
 });
 
-/** Returns the empty event that is stored to mark the position of an append without events. */
+/** Marks the position of an append without events. */
 export const noEvent = (): ProposedEvent => ({ id: textSpan(randomUUID()), type: EMPTY, json: false, data: EMPTY, custom: EMPTY });

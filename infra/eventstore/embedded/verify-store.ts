@@ -25,16 +25,12 @@ import { keyOf } from './stream-key.ts';
 
 const WINDOW_BYTES = 4 << 20;
 
-/** A finding of the scan: an intact record, or damage at an offset. */
 type Finding = { isIntact: true; bytes: Buffer; at: number; size: number } | { isIntact: false; offset: number; bytes: Buffer };
 
 const hasPlausibleSize = (bytes: Buffer, at: number): boolean =>
   sizeAt(bytes, at) >= OVERHEAD_BYTES && at + sizeAt(bytes, at) <= bytes.length;
 
-/**
- * Returns the first offset in `bytes`, from `from` on, at which an intact record starts. `start` is the file offset of
- * `bytes`.
- */
+/** Searches from offset `from` on. `start` is the file offset of `bytes`. */
 const nextIntact = (segment: Segment, bytes: Buffer, start: number, from: number): number | undefined => {
   for (let at = from; at + OVERHEAD_BYTES <= bytes.length; at++) {
     const position = segment.packed ? positionAt(bytes, at) : segment.base + start + at;
@@ -43,10 +39,7 @@ const nextIntact = (segment: Segment, bytes: Buffer, start: number, from: number
   return undefined;
 };
 
-/**
- * Returns whether the segment contains only zeros from an offset on. Such zeros are space that a running or killed
- * store has preallocated.
- */
+/** Zeros up to the end are space that a running or killed store has preallocated. */
 const isPreallocated = ({ file, length }: Segment, offset: number): boolean =>
   readUpTo(file, offset, length - offset).every((byte) => byte === 0);
 
@@ -82,8 +75,7 @@ const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().sli
 /** Describes a damaged event. The text contains as much as the header of the event's record allows. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
-  // In a packed segment, only the header of a record contains its position, which is accepted if it is within the
-  // segment.
+  // A packed record's position is only in its header; accept it if it is within the segment.
   const position = segment.packed && isComplete ? positionAt(bytes, 0) : segment.base + offset;
   const isReadable = isComplete && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
   if (!isReadable && segment.packed) return `damaged at byte ${offset} of ${basename(segment.path)}: no record header is readable there`;
@@ -107,10 +99,7 @@ const verifyLog = (segments: Segment[], onEvent: (bytes: Buffer, at: number) => 
   return report;
 };
 
-/**
- * Creates the check of the index. It counts the events before the index's checkpoint that cannot be found through the
- * index.
- */
+/** Counts the events before the index's checkpoint that cannot be found through the index. */
 const indexCheck = (dir: string) => {
   const index = openIndex(join(dir, 'index'));
   const checkpoint = index.checkpoint();
@@ -125,7 +114,7 @@ const indexCheck = (dir: string) => {
   return { check, result: () => ({ missing, isIntact: index.isIntact() }) };
 };
 
-/** The result of the check of a store. `index` is null if the index was not checked, because the store is running. */
+/** `index` is null if it was not checked, because the store is running. */
 type StoreReport = Report & { readonly segments: number; readonly index: { readonly missing: number; readonly isIntact: boolean } | null };
 
 const isStoreIntact = ({ damage, index }: StoreReport): boolean =>
@@ -144,9 +133,7 @@ const reportLines = (dir: string, { events, damage, segments, index }: StoreRepo
 };
 
 /**
- * Checks every record of a store's log and, unless the store is running, its index. Prints the findings; with `json`,
- * as one line of JSON.
- * @returns the exit code: 0 intact, 1 damaged
+ * Skips the index if the store is running. With `json`, prints one line of JSON. Returns the exit code: 0 intact, 1 damaged.
  * @throws Error with a one-line message for the operator if there is no store
  */
 export const verifyStore = async (dir: string, { json = false, verbose = false } = {}): Promise<number> => {

@@ -2,10 +2,7 @@ import { isDeleted, type StreamMetadata } from './metadata.ts';
 import { createdMsAt } from './record.ts';
 import type { Stream, StreamCache } from './stream-cache.ts';
 
-/**
- * Which events of a stream readers see: those with revision `low` or higher that were created at `oldest` (milliseconds
- * since 1970) or later.
- */
+/** Events with revision `low` or higher, created at `oldest` (milliseconds since 1970) or later. */
 export type Visible = { low: number; oldest: number };
 
 /** Returns which events of a stream are visible under its $tb, $maxCount and $maxAge. */
@@ -20,10 +17,7 @@ export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visi
 
 export const isWithinMaxAge = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
 
-/**
- * Returns the state of a stream as readers see it. `deleted`: the stream was tombstoned, or is the metadata stream of a
- * tombstoned stream. `absent`: the stream has no event, or was soft-deleted.
- */
+/** What readers see. `deleted`: tombstoned, also as a metadata stream. `absent`: without events, or soft-deleted. */
 export const stateOf = (streams: StreamCache, name: string): 'present' | 'absent' | 'deleted' => {
   const stream = streams.get(name);
   if (stream.tombstoned || (name.startsWith('$$') && streams.get(name.slice(2)).tombstoned)) return 'deleted';

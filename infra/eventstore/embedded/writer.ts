@@ -5,7 +5,7 @@ import { isDamage, reportDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { maxRecordSize } from './record.ts';
 
-/** `deadline` is in milliseconds since 1970. `respond` is called at most once; after a fatal error it is not called. */
+/** `deadline` is in milliseconds since 1970. `respond` is called at most once; never after a fatal error. */
 type Job = { request: AppendRequest; deadline: number; respond: (result: AppendResult) => void };
 
 type Decide = ReturnType<typeof createConcurrencyCheck>;
@@ -15,9 +15,9 @@ type Parts = {
   decide: Decide;
   /** Called after a batch that wrote events. */
   onAppended: () => void;
-  /** Called when a batch could not be written. The data of the batch in memory must be discarded. */
+  /** A batch could not be written: discard its data in memory. */
   onDiscarded: () => void;
-  /** Called when the contents of the disk are unknown. It must end the process. */
+  /** The contents of the disk are unknown: the function must end the process. */
   onFatalError: (error: unknown) => void;
 };
 
@@ -27,16 +27,13 @@ const METADATA_BYTES = 4096;
 const MAX_BYTES_PER_UNIT = 3;
 const MAX_SMALL_BATCH_REQUESTS = 2;
 
-/** Returns an upper bound of the number of bytes that a request adds to the log. */
+/** An upper bound of the bytes that a request adds to the log. */
 const maxSizeOf = ({ events, stream }: AppendRequest): number =>
   events.reduce((sum, event) => sum + maxRecordSize(event, stream.length * MAX_BYTES_PER_UNIT), METADATA_BYTES);
 
 const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
 
-/**
- * Decides about one request. Everything that this needs is read before anything is added to the batch. So if a record
- * is damaged, only this request fails.
- */
+/** Reads everything before it adds anything to the batch: if a record is damaged, only this request fails. */
 const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
   try {
     return decide(request);
@@ -55,10 +52,7 @@ const writeBatch = ({ log, decide }: Parts, jobs: Job[]): AppendResult[] => {
   return results;
 };
 
-/**
- * Writes the requests as one batch.
- * @returns the results; undefined after a fatal error. In this case, no request may be answered
- */
+/** Undefined after a fatal error: then no request may be answered. */
 const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined => {
   try {
     return writeBatch(parts, jobs);
@@ -71,10 +65,7 @@ const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined =>
 
 export type Writer = ReturnType<typeof createWriter>;
 
-/**
- * Creates the writer, which commits requests in groups: those that arrive in one turn of the event loop are decided
- * about, written and synced together, and then answered.
- */
+/** Requests of one turn of the event loop are decided, written and synced together, and then answered. */
 export const createWriter = (parts: Parts) => {
   const { log } = parts;
   let queue: Job[] = [];
@@ -96,16 +87,12 @@ export const createWriter = (parts: Parts) => {
   };
 
   return {
-    /** Queues a request. Requests are answered after the sync, in the order in which they arrived. */
+    /** Requests are answered after the sync, in the order in which they arrived. */
     submit: (job: Job): void => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
-    /**
-     * Calls `callback` once, after all requests of the next batch are answered. So a connection can send all its
-     * responses in one write.
-     */
+    /** Called once, after all requests of the next batch are answered, so that a connection sends its responses in one write. */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
-    /** Resolves when every submitted request is answered. */
     idle: async (): Promise<void> => {
       while (queue.length > 0) {
         await log.whenWritable();
