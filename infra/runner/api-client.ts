@@ -39,7 +39,6 @@ export const Credential = z.object({
 });
 export type Credential = z.output<typeof Credential>;
 
-/** The agent whose deliveries a runner processes. */
 export type RunnerAgent = {
   readonly tenant: string;
   readonly agent: string;
@@ -48,7 +47,7 @@ export type RunnerAgent = {
   readonly hasRunnerKey: boolean;
 };
 
-/** `resets_at` is the time at which a used-up limit is renewed. The amounts are those of a budget. */
+/** `resets_at` is when a used-up limit is renewed. The amounts are those of a budget. */
 type Problem = {
   readonly code?: RefusalCode;
   readonly detail?: string;
@@ -60,10 +59,7 @@ type Problem = {
 
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
 
-/**
- * Returns whether the same request can succeed soon. The caller handles limits that are used up until `resets_at`, such
- * as those of a day.
- */
+/** Whether the same request can succeed soon. The caller handles limits that are used up until `resets_at`, such as those of a day. */
 const isTemporary = ({ status }: Response, { code, resets_at }: Problem): boolean =>
   status >= 500 || (status === 429 && resets_at === undefined) || status === 408 || code === 'idempotency_in_flight';
 
@@ -102,18 +98,12 @@ type Content = {
   readonly timeoutMs?: number;
 };
 
-/**
- * The body of a POST request: a form, or an object that is sent as JSON. `idempotencyKey` identifies repeats of the
- * request.
- */
+/** `body` is a form, or an object that is sent as JSON. */
 type Post = { readonly body: FormData | object; readonly idempotencyKey: string };
 
 const errorCodeOf = (error: Error): unknown => (error.cause as { code?: unknown } | undefined)?.code;
 
-/**
- * Calls `fetch`. If the connection is closed, which a service may do with an idle one at the moment at which it is used
- * again, a request that may be repeated is sent once more.
- */
+/** A service may close an idle connection while it is used again: a repeatable request is then sent once more. */
 const fetchAgain = (url: string, init: RequestInit, isRepeatable: boolean): Promise<Response> =>
   fetch(url, init).catch((error: Error) => {
     if (isRepeatable && CLOSED_CONNECTION.has(errorCodeOf(error))) return fetch(url, init);
@@ -121,9 +111,8 @@ const fetchAgain = (url: string, init: RequestInit, isRepeatable: boolean): Prom
   });
 
 /**
- * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` is told
- * when the service becomes unavailable or available again. The methods throw a Refusal. A retry can succeed only after
- * the code `unavailable`.
+ * Sends the runner's API key. `outage` is called when the service becomes unavailable or available again.
+ * @throws Refusal from all methods; a retry can succeed only after the code `unavailable`
  */
 export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
   const base = url.replace(/\/+$/, '');
@@ -144,10 +133,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     if (!response.ok && response.status !== 304) throw await refusalOf(response);
     return response;
   };
-  /**
-   * Sends a request and reads its response with `read`. A connection that breaks in the middle of the response is an
-   * outage of the service, too.
-   */
+  /** A connection that breaks in the middle of the response is an outage of the service, too. */
   const request = <T>(method: string, path: string, read: (response: Response) => Promise<T>, content: Content = {}): Promise<T> =>
     outage.watch(async () => {
       const response = await send(method, path, content);
@@ -164,8 +150,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   /**
-   * Throws an error with a text about ANNALS_URL if /me was refused with `not_found`: every Annals service has /me, so
-   * the URL belongs to another service or has a wrong path.
+   * Every Annals service has /me: if it is not found, ANNALS_URL belongs to another service or has a wrong path.
    * @throws any other refusal unchanged
    */
   const wrongAddress = (error: Refusal): never => {
@@ -190,22 +175,16 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   return {
-    /**
-     * Finds the agent with the given slug or id. If none is given, finds the agent to which the runner key belongs.
-     * @throws Refusal
-     */
+    /** Searches by slug or id or, without these, by the runner key. @throws Refusal */
     find,
-    /** Returns the id of the first tenant of the key. @throws Refusal forbidden if it has none */
+    /** @throws Refusal forbidden if the key has no tenant */
     tenant: async (): Promise<string> => {
       const [first] = (await json(Me, 'GET', '/me').catch(wrongAddress)).tenants;
       if (!first) throw new Refusal('forbidden', 'ANNALS_KEY belongs to no tenant: name one with --tenant');
       return first.id;
     },
     get: <T>(schema: z.ZodType<T>, path: string): Promise<T> => json(schema, 'GET', path),
-    /**
-     * Fetches one page of a list. Returns its text, and the path of the next page.
-     * @throws Refusal
-     */
+    /** Returns one page of a list as text, and the path of the next page. @throws Refusal */
     page: (path: string): Promise<{ readonly text: string; readonly next: string | null }> => {
       const read = async (response: Response) => ({
         text: await response.text(),
@@ -213,7 +192,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       });
       return request('GET', path, read, { timeoutMs: TRANSFER_TIMEOUT_MS });
     },
-    /** Fetches a file, whose bytes the iteration yields as they arrive. @throws Refusal, also during the iteration */
+    /** Yields bytes as they arrive. @throws Refusal, also during the iteration */
     async *file(path: string): AsyncGenerator<Uint8Array> {
       const { body } = await outage.watch(() => send('GET', path, { timeoutMs: FILE_TIMEOUT_MS }));
       const reader = body!.getReader();
@@ -223,7 +202,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
         });
       for (let read = await next(); !read.done; read = await next()) yield read.value;
     },
-    /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
+    /** A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
     post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>
       json(schema, 'POST', path, {
         headers: {
@@ -235,11 +214,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       }),
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
-    /**
-     * Returns the agent's budget of the current hour. `since` is an earlier hour by the clock of the service. The later
-     * it is, the less the service has to read.
-     * @throws Refusal
-     */
+    /** `since` is an earlier hour by the clock of the service: the later it is, the less the service has to read. @throws Refusal */
     budget: async ({ tenant, agent }: RunnerAgent, since: string | undefined): Promise<z.output<typeof BudgetState> | null> => {
       const query = since === undefined ? '' : `?from=${since}`;
       return (await json(z.array(BudgetState), 'GET', `/tenant/${tenant}/agents/${agent}/budget/usage${query}`)).at(-1) ?? null;
@@ -253,7 +228,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
         headers: JSON_BODY,
         body: JSON.stringify(body),
       }),
-    /** Returns the settled ones of these messages of sessions. @throws Refusal */
+    /** Returns the settled ones of these messages. @throws Refusal */
     settledMessages: async ({ tenant, agent }: RunnerAgent, ids: readonly string[]): Promise<string[]> => {
       const path = `/tenant/${tenant}/agents/${agent}/settled-messages?event_ids=${ids.join(',')}`;
       return (await json(SettledMessages, 'GET', path)).map(({ event_id }) => event_id);
@@ -263,17 +238,14 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const path = `/tenant/${agent.tenant}/sessions/${session}?order=newest&limit=${limit}`;
       return sentInSession(agent, session, await json(LastMessages, 'GET', path));
     },
-    /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
+    /** Returns `known` if the runtime is unchanged. */
     runtime: ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const read = async (response: Response): Promise<Runtime> =>
         response.status === 304 && known ? known : { body: await response.text(), etag: response.headers.get('etag') ?? '' };
       const headers: Record<string, string> = known ? { 'if-none-match': known.etag } : {};
       return request('GET', `/tenant/${tenant}/agents/${agent}/runtime`, read, { headers });
     },
-    /**
-     * Fetches a body that was too large for its message. Only the path of the URL in the message is used, so that the
-     * API key is never sent to another host.
-     */
+    /** Fetches a body too large for its message. Uses only the path of the reference, so that the API key never reaches another host. */
     body: async (reference: string): Promise<Uint8Array> => {
       const path = /\/tenant\/[a-z0-9]+\/deliveries\/[a-z0-9]+\/body$/.exec(reference)?.[0];
       if (!path) throw new Refusal('malformed', 'the address of the body is not one of the service');

@@ -30,7 +30,7 @@ type Client = {
   readonly decided?: (message_id: string) => Promise<void>;
 };
 
-/** The returned function waits for `delay`, or until the decision arrives; then, the approval must be read again. */
+/** Waits for `delay`, or until the decision arrives; then, the approval must be read again. */
 const waiter = (arrived: Promise<void> | undefined, signal: AbortSignal) => {
   let hasArrived = false;
   const arrival = arrived?.then(() => {

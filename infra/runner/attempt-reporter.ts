@@ -13,7 +13,6 @@ const REPORT_TIMEOUT_MS = 10_000;
 /** When the runner ends, it waits at most this many milliseconds for reports that are not sent yet. */
 const END_TIMEOUT_MS = 3_000;
 
-/** A run that has failed. */
 export type FailedRun = {
   readonly event: CloudEvent;
   readonly attempt: number;
@@ -31,7 +30,7 @@ export type AttemptReporter = {
 /** Returns the start or the end of an output as text, without secrets; null if it is empty. */
 const textOf = ({ mask, longest }: KnownSecrets, { text, part, isCut }: Output): string | null => {
   const masked = mask(plainText(text));
-  // Where the output was cut, a secret can be cut, so that `mask` does not recognise the rest of it.
+  // Where the output was cut, `mask` may not recognise the rest of a secret.
   const unsafe = isCut ? longest() : 0;
   const reported =
     part === 'start'
@@ -45,7 +44,7 @@ const codeText = ({ mask }: KnownSecrets, code: string | number | null | undefin
     .replace(/[^\w.-]/g, '_')
     .slice(0, MAX_CODE_LENGTH) || null;
 
-/** Returns the body of a report. Its texts are well-formed, even where they are cut within a character. */
+/** The texts are well-formed, even where they are cut within a character. */
 export const reportOf = async (secrets: KnownSecrets, { event, attempt, failure, seconds }: FailedRun) => {
   const { reason, delayMs, cause = { outcome: delayMs === undefined ? 'failed' : 'released' } } = failure;
   const output = await cause.output;
@@ -67,7 +66,7 @@ type Options = {
   readonly report: (line: string) => void;
 };
 
-/** Returns the id of the delivery that an event is about; null if it is about none, or of an earlier version of Annals. */
+/** Null if the event is about no delivery, or of an earlier version of Annals. */
 const deliveryOf = ({ deliveryid, providerid }: CloudEvent): string | null =>
   deliveryid !== undefined && providerid !== undefined ? deliveryid : null;
 

@@ -9,8 +9,7 @@ export const RENEWAL_RETRY_DELAY_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * A connection to the broker. `interrupted` resolves when the connection is re-established or closed. Requests that
- * were sent before get no answer, and the NATS client does not report this.
+ * `interrupted` resolves when it is re-established or closed: earlier requests then get no answer, which the NATS client does not report.
  */
 export type BrokerConnection = {
   readonly nats: NatsConnection;
@@ -58,10 +57,7 @@ const openConnection = async (credential: Credential, outage: OutageReport): Pro
 };
 
 export type RenewingConnection = {
-  /**
-   * Returns the latest connection. Its credentials are still valid.
-   * @throws the errors of `issue`
-   */
+  /** Its credentials are still valid. @throws the errors of `issue` */
   readonly get: () => Promise<BrokerConnection>;
   readonly latest: () => BrokerConnection | null;
   readonly close: () => Promise<void>;
@@ -69,24 +65,16 @@ export type RenewingConnection = {
 
 export type CredentialSource = {
   readonly issue: () => Promise<Credential>;
-  /**
-   * Runs `work`, and runs it again if it fails for a temporary reason. Any other error is thrown, which stops the
-   * runner.
-   */
+  /** Runs `work` again if it fails for a temporary reason. Any other error is thrown, which stops the runner. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRenewed: () => void;
   /** The connection calls it when the broker becomes unavailable, and when the broker is available again. */
   readonly outage: OutageReport;
-  /**
-   * After a renewal, the old connection stays open for this many milliseconds, so that its requests can be answered.
-   */
+  /** How long a replaced connection stays open, so that its requests can be answered. */
   readonly lingerMs: number;
 };
 
-/**
- * Keeps a connection to the broker open. Before the credentials of the connection expire, opens another connection with
- * new credentials. A caller can set `renewAt` of a connection to an earlier time to renew its credentials sooner.
- */
+/** Opens a new connection before the credentials expire, or earlier, at `renewAt`, which callers can set. */
 export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: CredentialSource): RenewingConnection => {
   let current: BrokerConnection | null = null;
   let renewing: Promise<BrokerConnection> | null = null;

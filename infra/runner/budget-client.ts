@@ -2,10 +2,7 @@ import type { NewReservation, Reservation } from './api-types.ts';
 import type { RunnerReservation } from './runner-session.ts';
 import { type Client, poster } from './session-client.ts';
 
-/**
- * Reserves a part of the budget of this hour.
- * @throws BudgetExceeded if the sum of what is spent and reserved would exceed the budget
- */
+/** Reserves for this hour. @throws BudgetExceeded if the sum of what is spent and reserved would exceed the budget */
 export const reserveBudget = async (client: Client, reservation: NewReservation): Promise<RunnerReservation> => {
   const { tenant, agent } = client.agent;
   const post = poster(client);

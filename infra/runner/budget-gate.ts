@@ -8,10 +8,7 @@ const LIMITED_INTERVAL_MS = 1_000;
 const UNLIMITED_INTERVAL_MS = 30_000;
 const HELD_INTERVAL_MS = 2_000;
 
-/**
- * The budget of the agent in the current hour, in US dollars. `hour` is its start by the clock of the service.
- * `limit_usd` and `left_usd` are null without a limit.
- */
+/** In US dollars. `hour` is its start by the clock of the service. The amounts are null without a limit. */
 export type BudgetState = {
   readonly hour: string;
   readonly limit_usd: number | null;
@@ -42,10 +39,7 @@ const isUsedUp = ({ hour, limit_usd, left_usd }: BudgetState, refusedAt: BudgetS
   return refusedAt !== null && hour === refusedAt.hour && limit_usd === refusedAt.limit_usd && left_usd <= (refusedAt.left_usd ?? 0);
 };
 
-/**
- * Asks the service. While it is unavailable, the last answer stays valid until its hour ends.
- * @throws Refusal unavailable if there was no answer yet
- */
+/** While the service is unavailable, the last answer stays valid until its hour ends. @throws Refusal unavailable if there is none yet */
 const refresh = async (gate: Gate): Promise<BudgetState | null> => {
   gate.askAt = Date.now() + LIMITED_INTERVAL_MS;
   try {
@@ -99,10 +93,7 @@ const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): 
   }
 };
 
-/**
- * Returns whether the budget explains this refusal. It does not if the agent has no budget, nor if all of the budget was
- * left: then the handler asks for more than the whole budget. `before` is the hour in which the handler started.
- */
+/** False without a budget, or if all of it was left: the handler then asks for more. `before` is the hour in which the handler started. */
 const isExplained = (state: BudgetState, refusal: BudgetRefusal, before: string | undefined): boolean => {
   const { isCertain, resets_at } = refusal;
   const { limit_usd, left_usd } = state;
@@ -116,7 +107,7 @@ const isExplained = (state: BudgetState, refusal: BudgetRefusal, before: string 
 /** See `BudgetGate`. */
 const noteRefusal = async (gate: Gate, refusal: BudgetRefusal, ending: AbortSignal): Promise<boolean> => {
   const before = gate.known?.hour;
-  // The answer to a request that is already under way may be older than the refusal.
+  // The answer to an earlier request may be older than the refusal.
   await gate.asking?.catch(() => {});
   const state = await retryTransient(() => askNow(gate), ending).catch(() => null);
   if (state === null || !isExplained(state, refusal, before)) return false;
@@ -128,20 +119,15 @@ const noteRefusal = async (gate: Gate, refusal: BudgetRefusal, ending: AbortSign
 
 /** Starts no work while the hourly budget of the agent is used up. */
 export type BudgetGate = {
-  /**
-   * Waits until the budget allows work. Reports the start and the end of the wait once; calls `onWait` every few seconds.
-   * @returns false if `ending` is aborted first
-   */
+  /** Reports the start and the end of the wait once; calls `onWait` every few seconds. Returns false if `ending` is aborted first. */
   readonly untilOpen: (ending: AbortSignal, onWait?: () => void) => Promise<boolean>;
-  /** Records a refusal. Returns whether to keep the event until the budget allows it. */
+  /** Returns whether to keep the event until the budget allows it. */
   readonly noteRefusal: (refusal: BudgetRefusal, ending: AbortSignal) => Promise<boolean>;
 };
 
 type Options = { readonly api: Pick<RunnerApi, 'budget'>; readonly agent: RunnerAgent; readonly report: (line: string) => void };
 
-/**
- * The gate asks the service at most once a second; without a budget, every 30 seconds.
- */
+/** Asks the service at most once a second; without a budget, every 30 seconds. */
 export const createBudgetGate = ({ api, agent, report }: Options): BudgetGate => {
   const ask = (since: string | undefined): Promise<BudgetState | null> => api.budget(agent, since);
   const gate: Gate = { ask, report, known: null, askAt: 0, asking: null, refusedAt: null, isHolding: false };

@@ -1,20 +1,17 @@
 import { z } from 'zod';
 import { Refusal } from '../../domain/refusal.ts';
 
-/** A command exits with this code (EX_TEMPFAIL) if the service has refused one of its requests because of the budget. */
+/** EX_TEMPFAIL: the service has refused a request of the command because of the budget. */
 export const BUDGET_EXIT_CODE = 75;
 
-/** The amounts are in US dollars. */
+/** In US dollars. */
 type Members = {
   readonly resets_at?: string | undefined;
   readonly limit_usd?: number | undefined;
   readonly left_usd?: number | undefined;
 };
 
-/**
- * A run ended because of the budget. `isCertain` means that the service has refused a request because of it; otherwise,
- * this is only possible.
- */
+/** `isCertain`: the service has refused a request because of the budget; otherwise, this is only possible. */
 export type BudgetRefusal = Members & { readonly isCertain: boolean };
 
 /**

@@ -7,10 +7,7 @@ const MIN_INTERVAL_MS = 300;
 
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text));
 
-/**
- * Returns the end of a text that is not too long for a draft. It starts with a whole word, because the redaction patterns
- * of the tenant cannot find a value whose start is missing. Empty if the last word alone is too long.
- */
+/** Starts with a whole word: redaction patterns cannot find a value whose start is missing. Empty if the last word alone is too long. */
 const endOf = (text: string): string => {
   if (text.length <= MAX_SENT_BYTES && bytesOf(text) <= MAX_SENT_BYTES) return text;
   let end = text.slice(-MAX_SENT_BYTES);
@@ -38,15 +35,14 @@ const sendAll = async (state: State, send: (text: string) => Promise<void>): Pro
   state.sending = null;
 };
 
-/** Shows what the agent writes in a session. */
 export type DraftWriter = {
   /** Shows a text, or the end of a longer one. At most three a second are sent; one that cannot be sent is lost. */
   readonly write: (text: string) => void;
-  /** Drops what is not sent yet. Resolves when no draft can overtake what is sent from now on. */
+  /** Drops what is not sent. Resolves when no draft can overtake what is sent from now on. */
   readonly settle: () => Promise<void>;
 };
 
-/** Creates the writer of the drafts of a session. `path` is the path of the session. */
+/** `path` is that of the session. */
 export const createDraftWriter = ({ api, mask = (text) => text }: Client, path: string): DraftWriter => {
   const state: State = { next: null, sending: null, pause: new AbortController() };
   const send = async (text: string): Promise<void> => {

@@ -9,10 +9,7 @@ import { type CommandEnd, type CommandRun, runCommand } from './run-command.ts';
 import { openRuntimeFiles } from './runtime-files.ts';
 import { runtimeSource } from './runtime-source.ts';
 
-/**
- * The AbortSignals with which the runner ends the running commands. When `kill` fires, the commands get SIGTERM. When
- * `force` fires, they get SIGKILL.
- */
+/** `kill` sends SIGTERM to the running commands, `force` SIGKILL. */
 export type CommandSignals = Pick<CommandRun, 'kill' | 'force'>;
 
 type Options = {
@@ -27,7 +24,6 @@ type Options = {
   readonly stop: AbortSignal;
 };
 
-/** Returns the environment variables that a command gets for an event. */
 const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<string, string> => ({
   ANNALS_EVENT_ID: event.id,
   ANNALS_DELIVERY_ID: event.providerid ?? event.delivery_id ?? '',
@@ -38,10 +34,7 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
   ...(event.traceparent === undefined ? {} : { TRACEPARENT: event.traceparent }),
 });
 
-/**
- * Creates the handler that runs a shell command for each event, with the CloudEvent on its standard input. Exit code 0
- * means success.
- */
+/** The command gets the CloudEvent on standard input. Exit code 0 means success. */
 export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report, stop }: Options): EventHandler => {
   const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report, stop });
   const run = (received: ReceivedEvent, more: Readonly<Record<string, string>> = {}): Promise<CommandEnd> =>
@@ -55,9 +48,7 @@ export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report,
         end: received.live?.signal,
       }),
     );
-  /**
-   * Runs the command for a benchmark run. Publishes the results that the command writes to the file in ANNALS_SCORES.
-   */
+  /** Publishes the results that the command writes to the file in ANNALS_SCORES. */
   const runBenchmark = async (received: ReceivedEvent): Promise<CommandEnd> => {
     const { ended, fault } = await withResultFile(join(dir, 'results'), received.publishResult, (path) =>
       run(received, { ANNALS_SCORES: path }),

@@ -2,10 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { AttemptOutcome } from '../../domain/runners/attempt-report.ts';
 import type { BudgetRefusal } from './budget-refusal.ts';
 
-/**
- * What a handler has written. `part` is the part of it that is reported: the end of standard error, but the start of an
- * answer. `isCut` is whether there was more, before the end or after the start.
- */
+/** `part` is what is reported: the end of standard error, but the start of an answer. `isCut`: there was more. */
 export type Output = { readonly text: Uint8Array | string; readonly part: 'start' | 'end'; readonly isCut: boolean };
 
 /** Why a run failed, for the report to the service. The broker need not wait for the output. */
@@ -50,7 +47,7 @@ export const createOutputTail = () => {
 export const plainText = (output: Uint8Array | string): string =>
   stripVTControlCharacters(typeof output === 'string' ? output : new TextDecoder().decode(output)).replaceAll('\0', '');
 
-/** Reads the start of the body of an answer for a short time, and ends the answer. */
+/** Reads for a short time, and ends the answer. */
 export const startOfBody = async (body: ReadableStream<Uint8Array> | null): Promise<Output> => {
   const chunks: Uint8Array[] = [];
   const limited = body?.pipeThrough(new TransformStream(), { signal: AbortSignal.timeout(BODY_TIMEOUT_MS) });
@@ -63,7 +60,7 @@ export const startOfBody = async (body: ReadableStream<Uint8Array> | null): Prom
       if (isCut) break;
     }
   } catch {
-    // The connection broke in the middle of the body, or the time is over. What has arrived says something, too.
+    // The connection broke, or the time is over; what has arrived still says something.
     isCut = true;
   }
   return { text: Buffer.concat(chunks), part: 'start', isCut };

@@ -23,7 +23,7 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
  * Retry-After determines when the event is delivered again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
-  /** `text` has the results of a benchmark run. Of an answer that is not a success, the body is not read here. */
+  /** `text` has the results of a benchmark run. The body of an answer without success is not read here. */
   const send = async ({ event, json, live }: ReceivedEvent): Promise<{ readonly response: Response; readonly text: string }> => {
     const response = await fetch(url, {
       method: 'POST',

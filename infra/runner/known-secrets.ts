@@ -1,4 +1,3 @@
-/** What a report shows in place of a secret. */
 const MASK = '[secret]';
 /** Shorter values are in too many words to be replaced. */
 const MIN_LENGTH = 4;
@@ -15,7 +14,6 @@ type Runtime = {
   readonly tools?: readonly { readonly configuration?: unknown }[];
 };
 
-/** Returns all texts and numbers in a JSON value. */
 const valuesIn = (value: unknown): string[] => {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(valuesIn) : [];
@@ -23,7 +21,7 @@ const valuesIn = (value: unknown): string[] => {
 
 const atLeast = (values: readonly string[], length: number): string[] => values.filter((value) => value.length >= length);
 
-/** Decodes a part of a URL. A text that is not encoded correctly is returned as it is. */
+/** A text that is not encoded correctly is returned as it is. */
 const decodedPart = (part: string): string => {
   try {
     return decodeURIComponent(part);
@@ -104,7 +102,7 @@ export const createKnownSecrets = (secrets: readonly string[], variables: NodeJS
     learn: (runtime) => {
       if (runtime === learned) return;
       learned = runtime;
-      // An event that began before the runtime changed can still print a secret of the runtime before.
+      // An event that began earlier can still print a secret of the runtime before.
       known = inOrder([...known, ...secretsOfRuntime(runtime).flatMap(formsOf)]);
     },
     mask: (text) => known.reduce((masked, secret) => masked.replaceAll(secret, MASK), maskBasic(text, known)),

@@ -12,14 +12,14 @@ const STOPS: Readonly<Record<string, 'interrupted' | 'cancelled'>> = {
 export type LiveSession = Pick<LiveRunnerSession, 'signal' | 'messages'> & {
   /** Returns the id of the event that the handler has got last: its own, or that of the last message that it has taken. */
   readonly lastEvent: () => string;
-  /** Resolves when the decision on this approval arrives. The decision is then not processed as an event of its own. */
+  /** Resolves when the decision arrives, which is then not processed as an event of its own. */
   readonly decided: (message_id: string) => Promise<void>;
 };
 
 /** `event` is the id of the event with the decision; null until it arrives. */
 type Approval = { readonly arrival: PromiseWithResolvers<void>; isAsked: boolean; event: string | null };
 
-/** An event of a session, and the event before it in this session. */
+/** `previous` is the event before it in the session. */
 export type Successor = { readonly id: string; readonly previous: string; readonly isStop: boolean };
 
 type State = {
@@ -61,7 +61,7 @@ const takeDecision = (state: State, approval: Approval): void => {
   approval.arrival.resolve();
 };
 
-/** Stops the handler. Earlier events that it has not taken count as taken, so that they are not processed any more. */
+/** Earlier events that the handler has not taken count as taken, so they are not processed any more. */
 const stop = (state: State, kind: SessionStopped['kind']): void => {
   state.queue.length = 0;
   for (const { id } of state.successors) state.taken.add(id);
@@ -125,7 +125,7 @@ const decided = (state: State, message_id: string): Promise<void> => {
   return approval.arrival.promise;
 };
 
-/** Forgets what an earlier run has taken: the next one gets it, too. */
+/** The next run gets what an earlier run has taken, too. */
 const restart = (state: State, id: string): void => {
   state.taken.clear();
   state.current = id;
@@ -156,7 +156,7 @@ export type OpenedSession = LiveSession & {
   readonly close: () => readonly Successor[];
 };
 
-/** `id` is the event that a handler begins to process. `ending` is aborted when the runner stops. */
+/** `id` is the event to process. `ending` is aborted when the runner stops. */
 export const openLiveSession = (id: string, session: string, ending: AbortSignal): OpenedSession => {
   const state: State = {
     last: id,

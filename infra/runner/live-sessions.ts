@@ -12,7 +12,7 @@ type Sessions = {
   listening: Promise<() => void> | null;
 };
 
-/** Returns null if the message belongs to another session, or if this runner has already processed the event. */
+/** Null if the message belongs to another session, or was already processed here. */
 const eventIn = ({ processed }: Sessions, message: Msg, session: string): CloudEvent | null => {
   const event = message.headers?.get('Annals-Session') === session ? parseEvent(message) : null;
   return event && !processed.has(event.id) ? event : null;
@@ -41,7 +41,7 @@ type Source = {
   readonly ending: AbortSignal;
 };
 
-/** The session gets the messages that wait in the runner, and those that are published from now on. */
+/** The session gets the messages that wait in the runner, and later ones. */
 const open = async (sessions: Sessions, event: { id: string; session: string }, source: Source): Promise<OpenedSession> => {
   const { listen, waiting, ending } = source;
   const opened = openLiveSession(event.id, event.session, ending);
@@ -52,10 +52,7 @@ const open = async (sessions: Sessions, event: { id: string; session: string }, 
   return { ...opened, close: () => close(sessions, opened) };
 };
 
-/**
- * The sessions on which handlers work. They share one subscription, which exists while at least one of them is open.
- * `offer` passes a message that the runner has pulled to the handler of its session.
- */
+/** One subscription exists while a session is open. `offer` passes a pulled message to the handler of its session. */
 export const createLiveSessions = (subject: string, processed: Pick<ProcessedIds, 'has'>) => {
   const sessions: Sessions = { subject, processed, open: new Set(), listening: null };
   return {

@@ -6,10 +6,7 @@ import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.t
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 import { createOutageReport } from './outage-report.ts';
 
-/**
- * The time in milliseconds for which one request to the broker waits for a message. Renewed credentials are used from
- * the next request on.
- */
+/** In milliseconds, for one request. Renewed credentials are used from the next one on. */
 const PULL_TIMEOUT_MS = 5_000;
 /** The time in milliseconds for which a request waits for its answer. Without a message, the server answers it earlier. */
 const ANSWER_TIMEOUT_MS = PULL_TIMEOUT_MS + 2_000;
@@ -84,7 +81,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       .catch(() => {});
 
   return {
-    /** Waits for the agent's next message. Returns null if none arrives in time. @throws the errors of `issue` */
+    /** Null if no message arrives in time. @throws the errors of `issue` */
     pull: async (): Promise<Msg | null> => {
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
@@ -100,10 +97,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       resetMisses();
       return status > 0 ? null : answer;
     },
-    /**
-     * Sends the acknowledgement of a message, such as `+ACK`, and waits until the server has confirmed it.
-     * @throws Error if the acknowledgement cannot be sent
-     */
+    /** Sends for example `+ACK`, and waits for the server's confirmation. @throws Error if the acknowledgement cannot be sent */
     settle: async (message: Msg, acknowledgement: string): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -116,10 +110,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
         }
       }
     },
-    /**
-     * Publishes a message and waits until the server has stored it.
-     * @throws Refusal unavailable if the server does not confirm this, even after some attempts
-     */
+    /** Waits until the message is stored. @throws Refusal unavailable if this is not confirmed, even after some attempts */
     publish: async (subject: string, message: Uint8Array): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -161,12 +152,9 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
         current?.subscription.unsubscribe();
       };
     },
-    /** Restarts the server's acknowledgement timeout for a message that is still being processed. */
+    /** Restarts the server's acknowledgement timeout. */
     reportProgress: (message: Msg): void => send(message, '+WPI'),
-    /**
-     * Asks the server to deliver the message again only after `delayMs` milliseconds. This runner keeps the message and
-     * can still process and acknowledge it; `reportProgress` restores the normal timeout.
-     */
+    /** The server waits `delayMs` before it delivers again. This runner keeps the message; `reportProgress` restores the timeout. */
     postpone: (message: Msg, delayMs: number): void => send(message, negativeAck(delayMs)),
     close: connection.close,
   };
@@ -174,10 +162,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
 
 export type MessageConsumer = ReturnType<typeof messageConsumer>;
 
-/**
- * Returns the function that opens the messages of an agent. `report` is called with a line when the broker becomes
- * unavailable or available again.
- */
+/** `report` gets a line when the broker becomes unavailable or available again. */
 export const openMessages =
   (api: RunnerApi, agent: RunnerAgent, report: (line: string) => void) =>
   (ending: AbortSignal): MessageConsumer =>

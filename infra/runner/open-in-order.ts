@@ -30,7 +30,7 @@ type Opened = {
   readonly steered: Steering;
 };
 
-/** Yields `first` and the taken events that follow it without a gap. Removes them from `taken`. */
+/** Yields `first` and what follows it without a gap, and removes that from `taken`. */
 const chainFrom = function* (taken: Map<string, string>, first: string): Generator<string> {
   for (let id: string | undefined = first; id !== undefined; ) {
     yield id;
@@ -47,10 +47,7 @@ const isStoppedAfter = ({ headers }: Msg, stoppedAt: string | null): boolean => 
   return own !== null && stopped !== null && comparePositions(stopped, own) > 0;
 };
 
-/**
- * Opens the ids of the processed events of an agent, and the function that opens its messages. The messages of each
- * session are handed out in their order, or passed to the handler that works on the session.
- */
+/** Messages of each session are handed out in order, or passed to the handler that works on the session. */
 export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): Opened => {
   const known = openProcessedIds(join(dir, `${agent.agent}.ledger`));
   const findSettled = (ids: readonly string[]): Promise<readonly string[]> => api.settledMessages(agent, ids);
@@ -78,12 +75,11 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     opened = { ...keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs }), ending };
     return opened;
   };
-  /** A stop settles the event, even if its handler has not run yet, or is to run again. */
+  /** A stop settles the event, even if its handler is still to run. */
   const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    // The live session does not know what is still at the broker: a stop, or messages for which no worker is free. Each run
-    // asks the service, because it can have waited. Without an answer in time, it goes on with what it knows.
+    // What is still at the broker, such as a stop, is unknown here: each run asks the service, and goes on without an answer.
     const run: OpenedSession['run'] = async (handle) => {
       const late = sleep(SENT_TIMEOUT_MS, null, { ref: false });
       const read = (limit: number) => api.sentInSession(agent, session, limit);

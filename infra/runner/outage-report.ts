@@ -3,21 +3,15 @@ import { Refusal } from '../../domain/refusal.ts';
 /** Returns whether an error means that a service is unavailable, so that a retry can succeed. */
 export const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
-/**
- * Reports when a service becomes unavailable, and when it is available again. Each change is reported with one line.
- */
+/** Reports each change of a service's availability with one line. */
 export type OutageReport = {
   readonly lost: (reason: string) => void;
   readonly regained: () => void;
-  /**
-   * Runs `work`, which needs the service. If it fails because the service is unavailable, or succeeds after that, this
-   * is reported.
-   * @throws the errors of `work`
-   */
+  /** Reports if `work` fails because the service is unavailable, or succeeds after that. @throws the errors of `work` */
   readonly watch: <T>(work: () => Promise<T>) => Promise<T>;
 };
 
-/** `regainedLine` is the line that is reported when the service is available again. */
+/** `regainedLine` is reported when the service is available again. */
 export const createOutageReport = (report: (line: string) => void, regainedLine: string): OutageReport => {
   let isLost = false;
   const lost = (reason: string): void => {

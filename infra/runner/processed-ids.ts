@@ -1,10 +1,7 @@
 import { closeSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/**
- * The ids of the events that a runner has processed. When `add` returns, the id is safely on the disk. A runner adds
- * the id of an event before it acknowledges the message.
- */
+/** When `add` returns, the id is safely on the disk. A runner adds it before it acknowledges the message. */
 export type ProcessedIds = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
 
 const MIN_REMEMBERED = 100_000;
@@ -46,10 +43,7 @@ const append = (file: string, id: string): void => {
   }
 };
 
-/**
- * Opens the file with the ids that the runners of one agent have processed. Several runners on one machine may share
- * the file. When the file is shortened, at least the last `minRemembered` ids are kept.
- */
+/** The runners of one agent on this machine share the file. When it is shortened, it keeps at least the last `minRemembered` ids. */
 export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): ProcessedIds => {
   const ids = new Set<string>();
   let readUpTo = { inode: 0n, size: 0 };
@@ -81,8 +75,7 @@ export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): 
   closeSync(openSync(file, 'a', 0o600));
   sync(dirname(file));
   refresh();
-  // A crash may have left an incomplete last line. The next id would be appended to it, so the file is rewritten
-  // without this line.
+  // The next id would be appended to an incomplete last line, which a crash may have left: rewrite the file.
   if (statSync(file).size > readUpTo.size) rewrite(file, ids);
   return {
     has: (id) => {

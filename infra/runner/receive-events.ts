@@ -19,10 +19,7 @@ import type { PublishResult } from './result-lines.ts';
 import type { ReceiveOptions } from './runner-session.ts';
 import { GIVEN_BACK, withinBudget } from './within-budget.ts';
 
-/**
- * An event that a runner has received. `json` is the CloudEvent with its body, even if the body was too large for the
- * message.
- */
+/** `json` is the CloudEvent with its body, even if that was too large for the message. */
 export type ReceivedEvent = {
   readonly event: CloudEvent;
   readonly json: Uint8Array;
@@ -45,10 +42,7 @@ export type ReceiverOptions = {
   /** Opens the messages of the agent. After `ending` is aborted, the consumer no longer waits for credentials. */
   readonly open: (ending: AbortSignal) => MessageConsumer;
   readonly processed: ProcessedIds;
-  /**
-   * Fetches a body that was too large for its message. While the service is unavailable, the event waits for the body.
-   * @throws Refusal
-   */
+  /** Fetches a body too large for its message. Waits while the service is unavailable. @throws Refusal */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
   readonly steered: Steering;
@@ -63,16 +57,13 @@ type Receiver = ReceiverOptions & { readonly messages: MessageConsumer; readonly
 
 export type ReceiveLimits = Pick<ReceiveOptions, 'concurrency' | 'max'> & { readonly stop: AbortSignal };
 
-/** Sends the result for a message to the broker. If this fails, the broker delivers the message again. */
+/** If this fails, the broker delivers the message again. */
 const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: string): Promise<void> =>
   messages
     .settle(message, acknowledgement)
     .catch((error: Error) => report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`));
 
-/**
- * Returns the function that publishes the results of the benchmark run that a CloudEvent describes. It adds the id of
- * the run to each result.
- */
+/** Publishes results of the benchmark run in a CloudEvent, with its id in each of them. */
 const resultPublisher =
   ({ messages }: Receiver, { type, tenant = '', agent = '', subject }: CloudEvent): PublishResult =>
   async (result) => {
@@ -95,10 +86,7 @@ const process = async (receiver: Receiver, { message, event, live }: Received): 
   }
 };
 
-/**
- * Processes an event when the budget allows it. In the meantime, reports progress to the broker, so that the broker does
- * not deliver the message again.
- */
+/** Waits for the budget. Reports progress meanwhile, so that the broker does not deliver the message again. */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
   const { messages, steered, budget, progressMs = ACK_WAIT_MS / 2 } = receiver;
   const progress = setInterval(() => messages.reportProgress(message), progressMs);
@@ -118,11 +106,9 @@ export const nextAttempt = (attempts: number, delayMs: number, type?: unknown): 
 type Run = 'none' | 'succeeded' | 'failed';
 
 /**
- * Processes one message and sends the result to the broker. If the event was processed before, the message is only
- * acknowledged. If the handler fails, the broker delivers the message again, except that of a cron job: it is given up,
- * because the settings of the job say whether and when it is tried again. A message that is not a valid CloudEvent is
- * not delivered again.
- * @returns whether the handler has run, and whether it succeeded
+ * A message that was processed before, or is no valid CloudEvent, is not delivered again. If the handler fails, it is delivered again,
+ * except that of a cron job, whose settings say whether and when it is tried again. Returns whether the handler has run, and whether it
+ * succeeded.
  */
 const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
   const { processed, report } = receiver;
@@ -167,7 +153,7 @@ const aborted = (signal: AbortSignal): Promise<null> =>
 /** The number of runs of the handler that may still start, and whether one has failed. */
 type Budget = { left: number; hasFailed: boolean };
 
-/** Waits for the budget before it takes a message, so that a used-up budget costs no message an attempt. */
+/** Waits for the budget first, so that a used-up one costs no message an attempt. */
 const nextMessage = async ({ budget, messages }: Receiver, stop: AbortSignal): Promise<Msg | null> =>
   (await budget.untilOpen(stop, messages.keepOpen)) && !stop.aborted ? messages.pull() : null;
 
@@ -184,11 +170,9 @@ const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSig
 };
 
 /**
- * Processes the events of an agent until `stop` is aborted, and then waits for the events that are being processed. The
- * id of a processed event is safely on the disk before its message is acknowledged, so the event is not processed again
- * if the broker delivers the message again.
- * @returns whether the runner has ended because of `max` and at least one run has failed
- * @throws Refusal if no credentials can be obtained
+ * After `stop`, waits for the events in progress. A processed event's id is on the disk before its message is acknowledged, so a repeated
+ * delivery is not processed. Returns whether the runner has ended by `max` with a failed run.
+ * @throws Refusal if there are no credentials
  */
 export const receiveEvents = async (options: ReceiverOptions, { stop, concurrency = 1, max }: ReceiveLimits): Promise<boolean> => {
   const budget: Budget = { left: max ?? Number.POSITIVE_INFINITY, hasFailed: false };

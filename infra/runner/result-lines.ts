@@ -1,14 +1,10 @@
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** Publishes the result of a benchmark task. @throws Refusal invalid, too_large, or the error of the broker */
+/** @throws Refusal invalid, too_large, or the error of the broker */
 export type PublishResult = (result: unknown) => Promise<void>;
 
-/**
- * Publishes results in JSON Lines. Valid results are published even if others are not valid. Returns the problem with
- * the first line that is not a valid result; null if all are valid.
- * @throws the error of the broker
- */
+/** Publishes all valid lines; returns the problem with the first that is not, or null. @throws the error of the broker */
 export const publishLines = async (lines: readonly string[], publish: PublishResult): Promise<string | null> => {
   let fault: string | null = null;
   for (const line of lines) {
@@ -28,7 +24,6 @@ export const publishLines = async (lines: readonly string[], publish: PublishRes
 const INTERVAL_MS = 1_000;
 const CHUNK_BYTES = 1_048_576;
 
-/** Reads the bytes of a file from `offset` on. */
 const readFrom = (path: string, offset: number): Uint8Array => {
   const file = openSync(path, 'r');
   try {
@@ -66,10 +61,7 @@ export const withResultFile = async <T>(
   let offset = 0;
   let fault: string | null = null;
 
-  /**
-   * Publishes the lines that are not published yet. A last line without a line feed may be incomplete. So it is
-   * published only when the command has ended (`isComplete`).
-   */
+  /** A last line without a line feed may be incomplete, and waits until the command has ended (`isComplete`). */
   const publishAdded = async (isComplete: boolean): Promise<void> => {
     const added = readFrom(path, offset);
     const length = isComplete ? added.length : added.lastIndexOf(LINE_FEED) + 1;

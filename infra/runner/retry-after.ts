@@ -3,10 +3,7 @@ const MIN_DELAY_MS = 100;
 
 const bounded = (ms: number): number => Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, ms));
 
-/**
- * Returns the delay in milliseconds that a Retry-After header requests, at most an hour. The header contains a number
- * of seconds or a date. Returns undefined if it is missing or malformed.
- */
+/** The header has seconds or a date; the result is at most an hour. Undefined if the header is missing or malformed. */
 export const retryAfterMs = (header: string | null): number | undefined => {
   if (header === null) return undefined;
   if (/^\d{1,9}$/.test(header.trim())) return bounded(Number(header) * 1_000);

@@ -8,33 +8,26 @@ export type CommandRun = {
   readonly exec: string;
   readonly input: Uint8Array;
   readonly env: Readonly<Record<string, string>>;
-  /**
-   * The time limit of the command in milliseconds. When it is exceeded, the command gets SIGTERM, and SIGKILL five
-   * seconds later. If absent, there is no limit.
-   */
+  /** The command gets SIGTERM after this many milliseconds, and SIGKILL five seconds later. If absent, there is no limit. */
   readonly timeoutMs?: number | undefined;
-  /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
+  /** Sends SIGTERM to the command and the processes that it has started. */
   readonly kill: AbortSignal;
   /** When this signal is aborted, the command ends in the same way as when it exceeds the time limit. */
   readonly end?: AbortSignal | undefined;
-  /** When this signal is aborted, the command and the processes that it has started get SIGKILL. */
+  /** Sends SIGKILL to the command and the processes that it has started. */
   readonly force: AbortSignal;
 };
 
 const KILL_DELAY_MS = 5_000;
 
 /**
- * A shell script that starts a watcher and then the command, in one process group. The watcher reads from a pipe to the
- * runner (file descriptor 3). If the runner ends without writing a line to the pipe, for example after a SIGKILL, the
- * watcher kills the process group. Otherwise, the command would still run while another runner gets the same message.
+ * The watcher and the command share a process group. If the runner ends without a line on the pipe (descriptor 3), for example after a
+ * SIGKILL, the watcher kills the group: the command must not still run while another runner gets the same message.
  */
 const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$"; } >/dev/null 2>&1 &
 exec /bin/sh -c "$1" 3<&-`;
 
-/**
- * Ends a command after `timeoutMs`, or when `end` is aborted. `close` removes these limits, and returns whether the
- * command had exceeded the time.
- */
+/** Ends a command after `timeoutMs`, or when `end` is aborted. `close` removes the limits, and returns whether the time was exceeded. */
 const startLimits = ({ timeoutMs, end }: Pick<CommandRun, 'timeoutMs' | 'end'>, terminate: () => void, forceEnd: () => void) => {
   let isOver = false;
   let killing: NodeJS.Timeout | undefined;
@@ -52,29 +45,23 @@ const startLimits = ({ timeoutMs, end }: Pick<CommandRun, 'timeoutMs' | 'end'>, 
     close: (): boolean => {
       for (const each of [timer, killing]) clearTimeout(each);
       end?.removeEventListener('abort', begin);
-      // The shell may have ended, but a process that it has started may ignore SIGTERM and still run.
+      // A process that the ended shell has started may ignore SIGTERM and still run.
       if (killing) forceEnd();
       return isOver;
     },
   };
 };
 
-/** How a command ended. `ended` is its exit code, or a text that says what ended it. */
+/** `ended` is the exit code, or a text that says what ended the command. */
 export type CommandEnd = { readonly ended: number | string; readonly cause: Cause };
 
-/**
- * Returns how a command ended. `isStopped` is whether the runner is stopping. If so, a signal that ended the command
- * came from the runner, and the outcome is `released` instead of `crashed`.
- */
+/** `isStopped`: the runner is stopping, so a signal came from it, and the outcome is `released` instead of `crashed`. */
 const endOf = (code: number | null, signal: NodeJS.Signals | null, isStopped: boolean): CommandEnd =>
   code === null
     ? { ended: `signal ${signal}`, cause: { outcome: isStopped ? 'released' : 'crashed', code: signal } }
     : { ended: code, cause: { outcome: 'failed', code } };
 
-/**
- * The time in milliseconds for which the end of standard error is awaited after a command has ended. Processes that it
- * has started may keep it open.
- */
+/** For the end of standard error after the command, in milliseconds: processes that it has started may keep it open. */
 const STDERR_TIMEOUT_MS = 200;
 
 /** Passes standard error of a command on to that of the runner, and keeps its end. */
@@ -94,13 +81,12 @@ const teeStderr = (stderr: Readable) => {
 
 const NOT_STARTED: CommandEnd = { ended: 'a stop before it began', cause: { outcome: 'released' } };
 
-/** Runs a shell command with `input` on its standard input. It is not started if one of the signals is already aborted. */
+/** `input` is standard input. Not started if a signal is already aborted. */
 export const runCommand = ({ exec, input, env, timeoutMs, kill, end, force }: CommandRun): Promise<CommandEnd> =>
   new Promise((resolve) => {
     const isStopped = (): boolean => [kill, end, force].some((signal) => signal?.aborted);
     if (isStopped()) return resolve(NOT_STARTED);
-    // The command runs in its own process group. So Ctrl-C in a terminal reaches only the runner, which lets the
-    // command finish.
+    // Start it in a process group of its own: Ctrl-C then reaches only the runner, which lets the command finish.
     const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
       detached: true,
       stdio: ['pipe', 'inherit', 'pipe', 'pipe'],
@@ -112,7 +98,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, end, force }: Co
       try {
         if (child.pid) process.kill(-child.pid, signal);
       } catch {
-        // The process group does not exist any more: the command has ended.
+        // The process group is gone: the command has ended.
       }
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
@@ -130,7 +116,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, end, force }: Co
     force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish({ ended: error.message, cause: causeOfError(error, 'failed') }));
     child.once('exit', (code, signal) => finish(endOf(code, signal, isStopped())));
-    // If a command exits without reading its input, writing to it fails; this error is ignored.
+    // Writing fails if a command exits without reading its input.
     for (const pipe of [stdin, watcher]) pipe.on('error', () => {});
     stdin.end(input);
   });

@@ -45,10 +45,7 @@ export type {
 export { SessionStopped } from './runner-session.ts';
 export { BudgetExceeded, Refusal };
 
-/**
- * A CloudEvent for an agent, as `/asyncapi.json` describes it. It always contains the body, even a large one: as `data`
- * if the body is JSON, and otherwise as `data_base64`.
- */
+/** A CloudEvent for an agent, as `/asyncapi.json` describes it. The body, even a large one, is `data` if it is JSON, else `data_base64`. */
 export type RunnerEvent = {
   readonly specversion: '1.0';
   /** The id of the event. It is the same in every attempt to deliver the event. */
@@ -59,10 +56,7 @@ export type RunnerEvent = {
   readonly time: string;
   readonly tenant: string;
   readonly agent: string;
-  /**
-   * The provider of a delivery. It is `skill` for a call of a skill, `cron` for a cron job and `benchmark` for a
-   * benchmark run.
-   */
+  /** The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job, `benchmark` for a benchmark run. */
   readonly provider?: string;
   readonly providerevent?: string;
   readonly providerid?: string;
@@ -124,18 +118,14 @@ export type ConnectOptions = {
  */
 export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
 
-/**
- * The result of a benchmark task: a score from 0 to 1, or the reason why there is no score. The trajectory can be any
- * JSON.
- */
+/** A score from 0 to 1, or the reason why there is none. The trajectory can be any JSON. */
 export type TaskResult = Omit<Report, 'run_id'>;
 
 export type HandlerContext = {
   /** How often the event has been delivered, including this time. */
   readonly attempt: number;
   /**
-   * Publishes the result of a benchmark task, and waits until it is stored. Only for events of benchmark runs. Only the
-   * first result of a task counts.
+   * Waits until the result is stored. Only for events of benchmark runs; only the first result of a task counts.
    * @throws Refusal invalid, too_large, unavailable
    */
   readonly reportResult: (result: TaskResult) => Promise<void>;
@@ -149,13 +139,9 @@ export type HandlerContext = {
 };
 
 export type Runner = {
-  /** The id of the tenant. */
   readonly tenant: string;
   readonly agent: { readonly id: string; readonly slug: string };
-  /**
-   * Reads everything that the agent needs: settings, models, skills, tools and secrets. The service sends these data
-   * only if they have changed.
-   */
+  /** Reads settings, models, skills, tools and secrets of the agent. The service sends them only if they have changed. */
   readonly runtime: () => Promise<AgentSettings>;
   /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
   readonly startSession: (session?: NewSession, idempotencyKey?: string) => Promise<RunnerSession>;

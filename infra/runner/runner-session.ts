@@ -36,10 +36,7 @@ export type Keyed = { readonly key: string };
 /** Resolves with null if another text was appended with this key before, which stays. */
 type KeyedAppend<Sent> = (message: Sent, keyed: Keyed) => Promise<Message | null>;
 
-/**
- * A session that a runner has started. A request that fails for a temporary reason is repeated, and takes effect only
- * once.
- */
+/** A request that fails for a temporary reason is repeated, and takes effect only once. */
 export type RunnerSession = {
   readonly id: string;
   /** The session as it was when it was started. */

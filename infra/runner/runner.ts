@@ -38,10 +38,7 @@ export type RunnerOptions = {
 
 const report = (line: string): void => void process.stderr.write(`annals runner: ${escapeLine(line)}\n`);
 
-/**
- * Returns abort signals that process signals abort. The first process signal stops the runner, the second one sends
- * SIGTERM to the commands, and the third one kills them.
- */
+/** The first process signal stops the runner, the second sends SIGTERM to the commands, the third kills them. */
 const processSignals = (): { stop: AbortSignal } & CommandSignals => {
   const [stop, kill, force] = [new AbortController(), new AbortController(), new AbortController()];
   const abortNext = (): void => [stop, kill, force].find(({ signal }) => !signal.aborted)?.abort();
@@ -51,11 +48,7 @@ const processSignals = (): { stop: AbortSignal } & CommandSignals => {
 
 const noSignals = (): CommandSignals => ({ kill: new AbortController().signal, force: new AbortController().signal });
 
-/**
- * Finds the agent. If the service is unavailable, waits for it.
- * @returns null if `stop` is aborted first
- * @throws Refusal
- */
+/** Waits while the service is unavailable. Null if `stop` is aborted first. @throws Refusal */
 const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<RunnerAgent | null> =>
   retryTransient(() => api.find(agent), stop).catch((error: unknown) => {
     if (stop.aborted) return null;
@@ -63,10 +56,9 @@ const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<Ru
   });
 
 /**
- * Processes the events of an agent: runs a command for each event, or posts the event to a URL, until this succeeds.
- * The id of a processed event is written to the disk before the message is acknowledged, so the event is not processed
- * again if the broker delivers the message again.
- * @returns the exit code: 1 if the runner has ended after `max` runs and one of them has failed
+ * Runs a command for each event, or posts it to a URL, until this succeeds. Ids of processed events are on the disk before
+ * acknowledgements, so repeated deliveries are not processed. Returns the exit code: 1 if the runner has ended after `max` runs and one has
+ * failed.
  * @throws Refusal with a one-line message if the runner cannot start
  */
 export const runner = async (options: RunnerOptions): Promise<number> => {

@@ -2,28 +2,19 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findProcess } from '../supervision/os-process.ts';
 
-/**
- * The runtime of an agent (settings, models, skills, tools and secrets) as the service sent it. `body` is JSON; `etag`
- * is the ETag of the response.
- */
+/** Settings, models, skills, tools and secrets as the service sent them: `body` is JSON; `etag` is that of the response. */
 export type Runtime = { readonly body: string; readonly etag: string };
 
 /** Creates the files that tell a command about its agent. Each run of a command gets a file of its own. */
 export type RuntimeFiles = {
-  /**
-   * Writes the runtime to a new file that only the owner can read, calls `work` with its absolute path, and then
-   * removes the file, even if `work` fails.
-   */
+  /** Only the owner can read the file. `work` gets its absolute path; the file is then removed, even if `work` fails. */
   readonly withFile: <T>(runtime: Runtime, work: (path: string) => Promise<T>) => Promise<T>;
 };
 
 const SUFFIX = '.runtime.json';
 const FILE_NAME = /^(\d+)\.([A-Za-z0-9]+)\.\d+\.runtime\.json$/;
 
-/**
- * Returns a text that identifies a running process, for use in a file name. It contains the start time, because the
- * system reuses process ids.
- */
+/** Identifies a running process in a file name. Contains the start time, because the system reuses process ids. */
 const processMark = (pid: number): string | null => {
   const found = findProcess(pid);
   return found ? `${pid}.${found.start.replace(/[^A-Za-z0-9]/g, '')}` : null;
@@ -37,7 +28,7 @@ const removeStaleFiles = (dir: string): void => {
   }
 };
 
-/** The files of this process that exist at present. `count` is the number of files that it has created. */
+/** `count` is the number of files that this process has created. */
 const openFiles = new Set<string>();
 let count = 0;
 
@@ -48,10 +39,7 @@ const remove = (path: string): void => {
 
 const removeAll = (): void => openFiles.forEach(remove);
 
-/**
- * Opens the directory for the files, which only the owner can read, and removes stale files. When the process exits,
- * its remaining files are removed.
- */
+/** Only the owner can read the directory. Stale files are removed at once, and those of this process when it exits. */
 export const openRuntimeFiles = (dir: string): RuntimeFiles => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   removeStaleFiles(dir);

@@ -2,11 +2,9 @@ import { type RunnerAgent, retryTransient } from './api-client.ts';
 import { isTransient } from './outage-report.ts';
 import type { Runtime, RuntimeFiles } from './runtime-files.ts';
 
-/** Provides the runtime of the agent to the runs of a command. */
 export type RuntimeSource = {
   /**
-   * Calls `run` with the environment variable ANNALS_RUNTIME. It contains the path of a file with the present runtime;
-   * the file exists until `run` ends. If the runner has no runner key, the variable is not set.
+   * ANNALS_RUNTIME is the path of a file with the present runtime, which exists until `run` ends. Not set without a runner key.
    * @throws Refusal if the service does not give the runtime to this runner
    */
   readonly withVariables: <T>(run: (variables: Readonly<Record<string, string>>) => Promise<T>) => Promise<T>;
@@ -14,7 +12,7 @@ export type RuntimeSource = {
 
 type Options = {
   readonly agent: RunnerAgent;
-  /** Fetches the runtime. If it is unchanged, returns `known`. */
+  /** Returns `known` if the runtime is unchanged. */
   readonly fetch: (agent: RunnerAgent, known: Runtime | null) => Promise<Runtime>;
   readonly files: RuntimeFiles;
   readonly report: (line: string) => void;

@@ -24,10 +24,7 @@ export const LastMessages = z.object({
 });
 type LastMessages = z.output<typeof LastMessages>;
 
-/**
- * `stoppedAt` is the position of the last event with which a person has stopped the session; null if there is none.
- * `messages` are the events of the last messages of persons, which may still be at the broker.
- */
+/** `stoppedAt` is the position of the last stop by a person; null if none. `messages` are persons' last, and may still be at the broker. */
 export type SentInSession = { readonly stoppedAt: string | null; readonly messages: readonly CloudEvent[] };
 
 type Agent = Pick<CloudEvent, 'tenant' | 'agent'>;
@@ -62,10 +59,7 @@ export const sentInSession = (agent: Agent, session: string, last: LastMessages)
   messages: last.messages.flatMap((message) => eventOf(agent, session, message, last.attachments) ?? []),
 });
 
-/**
- * Reads what persons have done in a session after an event. Usually this event is the last one, so that one message is
- * read first. `read` returns the last messages.
- */
+/** Usually, `event_id` is the last event, so one message is read first. `read` returns the last messages. */
 export const sentAfter = async (event_id: string, read: (limit: number) => Promise<SentInSession>): Promise<SentInSession> => {
   const last = await read(1);
   return last.messages[0]?.id === event_id ? last : read(MAX_LAST_MESSAGES);

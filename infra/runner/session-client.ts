@@ -8,7 +8,7 @@ import { createDraftWriter } from './draft-client.ts';
 import type { LiveSession } from './live-session.ts';
 import type { EntryOptions, Keyed, LiveRunnerSession, NewAttachment, RunnerSession } from './runner-session.ts';
 
-/** Returns the schema of an answer. It checks only the id. The TypeScript type is that of the OpenAPI document. */
+/** Checks only the id. The TypeScript type is that of the OpenAPI document. */
 const answerOf = <T extends { id: string }>() => z.looseObject({ id: z.string() }) as unknown as z.ZodType<T>;
 
 export type Client = {
@@ -30,11 +30,7 @@ const formOf = ({ filename, bytes }: NewAttachment): FormData => {
   return form;
 };
 
-/**
- * Adds a text to the memory of the agent.
- * @throws Refusal conflict if the memory is full, rate_limited (with `extra.members.resets_at`) if the limit of the day
- *   is used up
- */
+/** @throws Refusal conflict if the memory is full, rate_limited (with `extra.members.resets_at`) if the limit of the day is used up */
 export const remember = (client: Client, text: string, options: EntryOptions = {}): Promise<Entry> => {
   const { tenant, agent } = client.agent;
   return poster(client)(`/tenant/${tenant}/agents/${agent}/memory`, { ...options, text });
@@ -82,10 +78,7 @@ const sessionOf = (client: Client, id: string, waiting: Waiting = {}): Omit<Runn
   };
 };
 
-/**
- * Starts a session of the agent.
- * @throws Refusal, as all methods of the session do; BudgetExceeded if the budget of the hour is used up
- */
+/** @throws Refusal, as all methods of the session do; BudgetExceeded if the budget of the hour is used up */
 export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
   const { tenant, agent } = client.agent;
   const started = await poster(client)<Session>(`/tenant/${tenant}/agents/${agent}/sessions`, session, idempotencyKey);

@@ -56,10 +56,7 @@ const handOut = (order: Order): void => {
   }
 };
 
-/**
- * Gives a message back that is ready, but for which no worker waits any more: the worker for which it was requested has
- * got a held message instead. Another runner may be free.
- */
+/** Gives back a ready message that no worker waits for: its worker has got a held one. Another runner may be free. */
 const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
   const index = order.held.indexOf(held);
   if (index < 0 || !isReady(order, held)) return;
@@ -142,10 +139,7 @@ const giveBack = async ({ messages, held, ackWaitMs }: Order): Promise<void> => 
   await Promise.race([Promise.allSettled(given), sleep(GIVE_BACK_TIMEOUT_MS, undefined, { ref: false })]);
 };
 
-/**
- * A consumer that keeps the order of each session. Call `recheck` after each processed message. `waiting` returns the
- * messages that no handler has yet.
- */
+/** Keeps the order of each session. Call `recheck` after each processed message. `waiting` returns messages without a handler. */
 export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void; readonly waiting: () => readonly Msg[] };
 
 /**

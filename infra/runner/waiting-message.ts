@@ -45,13 +45,11 @@ export const postponeWaiting = ({ postpone }: Broker, waiting: WaitingMessage, a
   postpone(waiting.message, delayMs);
 };
 
-/**
- * Prevents the broker from delivering a waiting message again. Call this at least twice in each acknowledgement timeout.
- */
+/** Prevents the broker from delivering the message again. Call it at least twice in each acknowledgement timeout. */
 export const keepWaiting = (broker: Broker, waiting: WaitingMessage, ackWaitMs: number): void =>
   postponement(waiting.message, ackWaitMs) === null ? broker.reportProgress(waiting.message) : postponeWaiting(broker, waiting, ackWaitMs);
 
-/** Call this before a handler gets the message: it restores the acknowledgement timeout of a postponed message. */
+/** Call it before a handler gets the message: restores the acknowledgement timeout. */
 export const endWaiting = (broker: Broker, { message, postponeAt }: WaitingMessage): Msg => {
   if (postponeAt > 0) broker.reportProgress(message);
   return message;

@@ -1,7 +1,7 @@
 import type { BudgetGate } from './budget-gate.ts';
 import type { Failure } from './failed-attempt.ts';
 
-/** The event waited for the budget when the runner was stopped. Its handler has had no effect. */
+/** The runner stopped while the event waited for the budget. Its handler has had no effect. */
 export const GIVEN_BACK: Failure = {
   reason: 'the hourly budget of the agent was used up until the runner was stopped',
   cause: { outcome: 'released' },
@@ -9,10 +9,7 @@ export const GIVEN_BACK: Failure = {
 
 type Waiting = { readonly budget: BudgetGate; readonly ending: AbortSignal };
 
-/**
- * Calls `run` when the budget allows it, and again whenever the budget turns out to be used up in the meantime.
- * @returns the result of the last call; GIVEN_BACK if `ending` is aborted while the event waits
- */
+/** Calls `run` again whenever the budget turns out to be used up meanwhile. Returns the last result; GIVEN_BACK if `ending` is aborted. */
 export const withinBudget = async ({ budget, ending }: Waiting, run: () => Promise<Failure | null>): Promise<Failure | null> => {
   while (await budget.untilOpen(ending)) {
     const failure = await run();
