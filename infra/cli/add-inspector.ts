@@ -11,10 +11,7 @@ const ACTOR = { kind: 'system', id: 'annals import --inspect' } as const;
 const INSPECTOR_EMAIL = 'inspector@localhost';
 const REASON = 'Imported for inspection';
 
-/**
- * The plan of an imported tenant. An export does not contain the tenant's own plan, because plans belong to the
- * platform.
- */
+/** Plans belong to the platform, so an export does not contain the tenant's own. */
 const UNKNOWN_PLAN: Plan.PlanFields = {
   slug: 'not-exported',
   name: 'Not exported',
@@ -24,9 +21,8 @@ const UNKNOWN_PLAN: Plan.PlanFields = {
 };
 
 /**
- * Adds a member who may read everything to an imported tenant, and returns a read-only API key of this member. A
- * suspended tenant is resumed, because it could not be read otherwise. Returns null if the tenant was closed, because a
- * closed tenant cannot be read over HTTP.
+ * Adds a member and returns its read-only API key. Resumes a suspended tenant, which could not be read otherwise. Null if the tenant was
+ * closed, because it cannot be read over HTTP.
  * @throws LogError
  */
 export const addInspector = async (log: Log, masterKeyFile: string, tenant_id: string): Promise<string | null> => {

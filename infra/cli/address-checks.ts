@@ -9,29 +9,22 @@ import { databaseTime } from '../projector/health-counts.ts';
 const TIMEOUT_MS = 4_000;
 const DAY_MS = 86_400_000;
 const MIN_CERTIFICATE_DAYS = 14;
-/**
- * Another clock may be ahead by at most this many milliseconds, because tokens of users with a later issue time are
- * refused.
- */
+/** Tokens of users whose issue time is further in the future are refused. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 const LARGE_CLOCK_DIFFERENCE_MS = 2_000;
-/** The precision of the Date header in milliseconds. The header has no fractions of a second. */
+/** The header has no fractions of a second. */
 const DATE_HEADER_RESOLUTION_MS = 1_000;
 const HTTPS_PORT = 443;
 
 type Measured = { readonly name: string; readonly differenceMs: number };
 
-/** Measures how far the clock of Postgres is ahead of this machine's clock. */
 const postgresClock = async (client: pg.Client): Promise<Measured> => {
   const startedAt = Date.now();
   const now = await databaseTime(client);
   return { name: 'Postgres', differenceMs: Math.round(now - (startedAt + Date.now()) / 2) };
 };
 
-/**
- * Measures how far the clock of the HTTP service is ahead of this machine's clock, in whole seconds; null if the
- * service does not answer.
- */
+/** How far it is ahead of this machine's clock, in whole seconds; null if the service does not answer. */
 export const serviceClock = async (url: string): Promise<Measured | null> => {
   const startedAt = Date.now();
   const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null);
@@ -52,7 +45,6 @@ export const judgeClocks = (clocks: readonly (Measured | null)[]): Result => {
   return largest > LARGE_CLOCK_DIFFERENCE_MS ? warn(message, advice) : ok(message);
 };
 
-/** Compares the clocks of Postgres and of the service with the clock of this machine. */
 export const checkClocks = async (client: pg.Client, serviceUrl: string): Promise<Result> =>
   judgeClocks([await postgresClock(client), await serviceClock(serviceUrl)]);
 
@@ -72,7 +64,7 @@ const presentedCertificate = ({ hostname, port }: URL): Promise<Presented> =>
     socket.once('error', reject);
   });
 
-/** Checks the TLS certificate of PUBLIC_URL. @throws Error if it cannot be read */
+/** @throws Error if the certificate cannot be read */
 export const checkCertificate = async (publicUrl: string): Promise<Result> => {
   if (!publicUrl.startsWith('https:')) return none('not checked: PUBLIC_URL does not begin with https://');
   const { certificate, distrust } = await presentedCertificate(new URL(publicUrl));
@@ -86,7 +78,7 @@ export const checkCertificate = async (publicUrl: string): Promise<Result> => {
 
 const causeOf = (error: Error): string => String((error.cause as { code?: string } | undefined)?.code ?? error.message);
 
-/** Checks that requests to PUBLIC_URL reach this platform. `isSet`: whether PUBLIC_URL is set. */
+/** `isSet`: whether PUBLIC_URL is set. */
 export const checkPublicUrl = async (publicUrl: string, isSet: boolean, { isKnown, platform }: Expected): Promise<Result> => {
   if (!isSet) return none('not checked: PUBLIC_URL is not set');
   const answer = await fetch(`${publicUrl}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => error);

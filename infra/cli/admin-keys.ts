@@ -15,7 +15,7 @@ import { createReads } from '../readmodel/postgres-read-model.ts';
 import { locateServices } from './locate-services.ts';
 import { type OperatorContext, openOperatorContext } from './operator-context.ts';
 
-/** The actor of the recorded events. The operator who runs these commands is not a user of the platform. */
+/** The operator who runs these commands is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals keys' } as const;
 const PAGE_SIZE = 200;
 
@@ -36,10 +36,7 @@ const checkedName = (name: string): string => {
   return data;
 };
 
-/**
- * Creates an API key of the platform's super-admin and prints its text, which cannot be shown again later.
- * @returns the exit code
- */
+/** Prints the key's text, which cannot be shown again later. Returns the exit code. */
 export const createAdminKey = async (config: Config, name: string): Promise<number> => {
   const checked = checkedName(name);
   const { id, state } = await withContext(config, (ctx) => createSuperAdminKey(ctx, checked, 'annals keys create'));
@@ -48,7 +45,7 @@ export const createAdminKey = async (config: Config, name: string): Promise<numb
   return 0;
 };
 
-/** Revokes an API key of the platform. @returns the exit code @throws Refusal not_found */
+/** Returns the exit code. @throws Refusal not_found */
 export const revokeAdminKey = async (config: Config, id: string): Promise<number> => {
   if (!isId25(id)) throw new Error('name the id of an API key, as annals keys list shows it');
   await withContext(config, (ctx) => revokePlatformKey(ctx, { id }));
@@ -85,10 +82,7 @@ export const listAdminKeys = async (config: Config): Promise<number> => {
   }
 };
 
-/**
- * Prints a random well-formed API key, to be used as ANNALS_ADMIN_KEY. It is not registered on any platform.
- * @returns the exit code
- */
+/** The key can be used as ANNALS_ADMIN_KEY; it is not registered on any platform. Returns the exit code. */
 export const printNewKey = (): number => {
   printLine(buildKey(randomText(BASE62, 8), randomText(BASE62, 32)));
   return 0;

@@ -2,10 +2,7 @@ import type { ArgsDef, CommandContext, CommandDef } from 'citty';
 
 export type UsageError = Error & { readonly help?: string | undefined };
 
-/**
- * Creates the error for wrong arguments. When a command throws it, the CLI prints the message and the command that shows
- * more (`help`; default: the help of the command), and exits with code 2.
- */
+/** The CLI prints the message and the command that shows more (default: the command's help), and exits with code 2. */
 export const usageError = (message: string, help?: string): UsageError => Object.assign(new Error(message), { name: 'CLIError', help });
 
 export const JSON_OPTION = { type: 'boolean', description: 'Print the result as JSON' } as const;
@@ -16,15 +13,11 @@ const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string
 
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};
 
-/**
- * Returns whether the value of an option is missing: it is empty, or it is the next option. This happens if the user
- * omitted the value, or used a shell variable that is not set.
- */
+/** The value was omitted, or is a shell variable that is not set: it is empty, or it is the next option. */
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 
 /**
- * Refuses unknown options, empty values and extra words. The library citty would accept them, and run something that
- * the user did not intend.
+ * The library citty accepts unknown options, empty values and extra words, and would run something unintended.
  * @throws a usage error
  */
 export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>, moreWords = 0): void => {
@@ -42,16 +35,13 @@ export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: Command
 export const rejectUnknownOptions = <T extends ArgsDef>(context: CommandContext<T>): void =>
   rejectUnknownArguments(context, Number.POSITIVE_INFINITY);
 
-/**
- * Parses a port number; 0 lets the operating system choose the port.
- * @throws a usage error if the text is not a port number
- */
+/** Port 0 lets the operating system choose. @throws a usage error if the text is not a port number */
 export const portOf = (value: string): number => {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw usageError('--port must be a port number');
   return Number(value);
 };
 
-/** Parses the value of an option. @throws a usage error if the text is not an integer from 1 to `max` */
+/** @throws a usage error if the text is not an integer from 1 to `max` */
 const countOf = (option: string, value: string, max: number): number => {
   if (!/^[1-9]\d{0,15}$/.test(value) || Number(value) > max) throw usageError(`--${option} must be a number from 1 to ${max}`);
   return Number(value);
@@ -61,7 +51,7 @@ const [MAX_CONCURRENCY, MAX_RUNS, MAX_TIMEOUT_SECONDS] = [999, 1_000_000_000, 86
 
 type RunnerArguments = { concurrency: string; timeout?: string | undefined; once?: boolean | undefined; max?: string | undefined };
 
-/** Parses the options of `annals runner` that limit its runs of the command. @throws a usage error */
+/** @throws a usage error */
 export const runnerLimits = ({ concurrency, timeout, once, max }: RunnerArguments) => {
   if (once && max !== undefined) throw usageError('--once cannot be combined with --max');
   return {

@@ -10,14 +10,12 @@ import { spoolDirectory } from '../spool/spool-slots.ts';
 import { bytesText, filesText } from './blob-access.ts';
 import { assertStoreIsEmbedded } from './embedded-store.ts';
 
-/** Returns the directory of the event store in a backup; `filesIn` returns the directory of the files. */
 export const storeIn = (dir: string): string => join(dir, 'store');
 export const filesIn = (dir: string): string => join(dir, 'blobs');
 
 /**
- * Copies the embedded event store, and then the stored files. A file is stored before the event that refers to it, so
- * all files to which the copied events refer are copied. The files stay encrypted, and the master key is not copied.
- * @returns the exit code
+ * Copies the event store first: files are stored before their events, so all files to which copied events refer are copied. They stay
+ * encrypted, and the master key is not copied. Returns the exit code.
  */
 export const backup = async (config: Config, to: string): Promise<number> => {
   assertStoreIsEmbedded(config, 'back up');

@@ -8,10 +8,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 import { locateServices } from './locate-services.ts';
 
-/**
- * Returns the place where the platform stores files.
- * @throws Error with a one-line message for the operator if it has none
- */
+/** @throws Error with a one-line message for the operator if the platform stores no files */
 export const placeOf = async (config: Config): Promise<BlobPlace> => {
   const place = await openBlobPlace(config);
   if (!place) throw new Error('this platform has no file store: set BLOBS_URL as for annals serve');
@@ -19,9 +16,8 @@ export const placeOf = async (config: Config): Promise<BlobPlace> => {
 };
 
 /**
- * Runs `work` with the event log.
- * @throws Error with a one-line message for the operator if the log contains no platform. Such a log may have lost its
- * events, and every file would count as an orphan.
+ * @throws Error with a one-line message for the operator if the log contains no platform: it may have lost its events, and every file would
+ * count as an orphan
  */
 export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Promise<T>): Promise<T> => {
   const log = openLog(locateServices(config).eventstoreUrl);
@@ -38,7 +34,6 @@ export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Pro
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** Returns a number of bytes as a text for people, such as 4.2 MiB. */
 export const bytesText = (bytes: number): string => {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
   return `${power === 0 ? bytes : (bytes / 1_024 ** power).toFixed(1)} ${UNITS[power]}`;

@@ -8,7 +8,7 @@ import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts
 
 type Output = { readonly json: boolean; readonly verbose: boolean };
 
-/** Prints the result of the verification of the stored files. @returns the exit code */
+/** Returns the exit code. */
 export const printVerification = ({ read, bytes, findings }: BlobVerification, { json, verbose }: Output): number => {
   if (json) printLine(JSON.stringify({ ok: findings.length === 0, files: read, bytes, findings }));
   const lines = findings.map(
@@ -19,7 +19,7 @@ export const printVerification = ({ read, bytes, findings }: BlobVerification, {
   return findings.length === 0 ? 0 : 1;
 };
 
-/** Reads every file to which an event refers. @returns the exit code: 1 if one is missing or damaged */
+/** Returns the exit code: 1 if a file to which an event refers is missing or damaged. */
 export const checkBlobs = async (config: Config, output: Output): Promise<number> => {
   const place = await placeOf(config);
   return withPlatformLog(config, async (log) => {

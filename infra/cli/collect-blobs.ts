@@ -8,7 +8,7 @@ import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts
 const HOUR_MS = 3_600_000;
 const MAX_GRACE_HOURS = 8_760;
 
-/** Parses the value of --grace. @throws a usage error if it is not a number of hours from 1 to 8760 */
+/** @throws a usage error if the text is not a number of hours from 1 to 8760 */
 export const graceOf = (text: string): number => {
   if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > MAX_GRACE_HOURS)
     throw usageError(`--grace must be a number of hours from 1 to ${MAX_GRACE_HOURS}`);
@@ -17,11 +17,7 @@ export const graceOf = (text: string): number => {
 
 export type CollectOptions = { readonly graceHours: number; readonly isDryRun: boolean; readonly json: boolean };
 
-/**
- * Finds the stored files to which no event refers, and the remains of interrupted uploads. Removes both (in a dry run,
- * removes nothing), and prints their numbers and sizes.
- * @returns the exit code
- */
+/** Removes files to which no event refers, and the remains of interrupted uploads; a dry run only counts. Returns the exit code. */
 export const collectBlobs = async (config: Config, { graceHours, isDryRun, json }: CollectOptions): Promise<number> => {
   const { backend, drafts } = await placeOf(config);
   const before = Date.now() - graceHours * HOUR_MS;

@@ -10,11 +10,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 const variableOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
-/**
- * Reads the configuration.
- * @throws Error with a one-line message for the operator that names a malformed variable, or a variable of `required`
- * that is not set
- */
+/** @throws Error with a one-line message for the operator that names a malformed variable, or one of `required` that is not set */
 export const readConfig = async (...required: (keyof Config)[]): Promise<Config> => {
   const { loadConfig } = await import('../config.ts');
   const config = loadConfig(process.env);
@@ -23,27 +19,25 @@ export const readConfig = async (...required: (keyof Config)[]): Promise<Config>
   return config;
 };
 
-/** Resolves when the process gets a signal to stop, or when its supervisor ends. */
 const stopRequested = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of SIGNALS) process.on(signal, () => resolve());
     if (process.channel) process.once('disconnect', () => resolve());
   });
 
-/** Runs a service until the process is asked to stop. Then closes the service and exits with code 0. */
+/** Exits with code 0 after the service is closed. */
 export const runService = async (begin: () => Promise<Service>): Promise<void> => {
   ignoreBrokenPipe();
   const stop = stopRequested();
   const service = await Promise.race([begin(), stop]);
-  // Node's compile cache is written some time after the start, and not only at exit. So the next start is fast even if
-  // this process is killed.
+  // Node writes its compile cache some time after the start, or at exit: write it now, for a fast start even after a kill.
   setTimeout(flushCompileCache, FLUSH_DELAY_MS).unref();
   await stop;
   await service?.close();
   await finish(0);
 };
 
-/** Runs an operator's command that needs a running platform, and exits with the command's exit code. */
+/** Exits with the command's exit code. */
 export const runOnPlatform = async (work: (config: Config) => Promise<number>): Promise<void> => {
   const config = await readConfig();
   const { withRunningPlatform } = await import('./locate-services.ts');

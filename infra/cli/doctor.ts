@@ -60,13 +60,9 @@ const adviceAbout = (directory: string) => (error: unknown) => fileAdvice(error,
 
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
 
-/**
- * The parts that store their state in the database or are compared with it. Without the database, they cannot be
- * checked.
- */
+/** These store their state in the database, or are compared with it, so they cannot be checked without it. */
 const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'] as const;
 
-/** Checks the database and the parts that store their state in it. */
 const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);
   const database = await examine('Postgres', advice, () => Check.withPostgres(url, Check.checkWritablePostgres), databaseAdvice);
@@ -93,7 +89,7 @@ const examineNats = (config: Config, services: ServiceLocations): Promise<Findin
   return examine('NATS', advice, async () => (services.natsUrl ? checkNats(services, advice) : none('not checked: it has never run here')));
 };
 
-/** Makes the checks that need neither the database nor NATS. `eventstoreUrl` is null if there is no event store yet. */
+/** `eventstoreUrl` is null if there is no event store yet. */
 const examineMachine = (config: Config, eventstoreUrl: string | null, expected: Check.Expected): Promise<Finding[]> => {
   const { annalsData, masterKeyFile, publicUrl, isPublicUrlSet, natsUrl } = config;
   const url = serviceUrlOf(config);
@@ -150,10 +146,7 @@ const examinePlatform = async (config: Config, services: ServiceLocations): Prom
   return [finding, ...database, nats, files, ...machine, backup, ...examineCluster(config)];
 };
 
-/**
- * Checks every service and setting, and prints what to do about problems.
- * @returns the exit code: 1 if a part does not work, otherwise 0, even if there are warnings
- */
+/** Returns the exit code: 1 if a part does not work, otherwise 0, even if there are warnings. */
 export const doctor = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
   const services = findServices(config);
   const version = { part: 'version', ...ok(`annals ${packageJson.version}, Node ${process.versions.node}`) };

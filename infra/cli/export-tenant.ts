@@ -28,19 +28,13 @@ const Entry = z.object({ position: z.string() });
 const EVENTS_PER_PAGE = 200;
 const HEADS_PER_PAGE = 200;
 const POLL_MS = 1_000;
-/**
- * The maximum time to wait for an audit head (the signed hash of the audit log), in milliseconds. A worker signs one
- * within five minutes after an event.
- */
+/** The maximum wait for an audit head, in milliseconds. A worker signs one within five minutes after an event. */
 const MAX_WAIT_MS = 10 * 60_000;
 
 /** A signal that is never aborted: only the end of the process stops the retries. */
 const NEVER = new AbortController().signal;
 
-/**
- * Yields the items of a list as texts, exactly as the service sends them. Only one page of the list is in memory at a
- * time.
- */
+/** Yields items exactly as the service sends them. Only one page is in memory at a time. */
 async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
   for (let path: string | null = first; path !== null; ) {
     const at: string = path;
@@ -77,16 +71,12 @@ const writeHead = async (tree: WrittenTree, writer: ExportWriter): Promise<void>
   tree.next = (await tree.heads.next()).value as Head | undefined;
 };
 
-/** Writes the heads that cover only entries before this position. */
 const writeHeadsBefore = async (trees: readonly WrittenTree[], position: Position, writer: ExportWriter): Promise<void> => {
   for (const tree of trees)
     while (tree.next && comparePositions(position, parseToken(tree.next.position)!) > 0) await writeHead(tree, writer);
 };
 
-/**
- * Writes the audit-log entries of a tenant that the last of these heads covers. Writes each head after the last entry
- * that it covers. `last` has the last head of each tree.
- */
+/** Writes the entries that the last of these heads covers, and each head after its last entry. `last` has the last head of each tree. */
 const writeEntries = async (api: RunnerApi, tenant: string, last: readonly Head[], writer: ExportWriter): Promise<void> => {
   const trees = await Promise.all(last.map((head) => openTree(api, tenant, head)));
   let count = 0;
@@ -101,7 +91,7 @@ const writeEntries = async (api: RunnerApi, tenant: string, last: readonly Head[
   for (const tree of trees) while (tree.next) await writeHead(tree, writer);
 };
 
-/** Returns the newest audit head of a tenant; undefined if there is none. @throws Refusal */
+/** Undefined if there is none. @throws Refusal */
 const newestHead = async (api: RunnerApi, tenant: string, version = 2): Promise<Head | undefined> =>
   (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?version=${version}&sort=-size&limit=1`))[0];
 
@@ -112,8 +102,7 @@ const earlierHead = async (api: RunnerApi, tenant: string, newest: Head): Promis
 };
 
 /**
- * Waits until an audit head covers the newest entry that existed at the start of the call.
- * @returns that head
+ * Waits until a head covers the newest entry that existed at the start of the call.
  * @throws Refusal, Error with a one-line message for the operator
  */
 const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undefined> => {
@@ -126,10 +115,7 @@ const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undef
   throw new Error('no head that covers the newest event was signed within ten minutes: is a worker running?');
 };
 
-/**
- * `wait`: whether to wait until an audit head covers the newest entry. `filter`: the query parameters of the API that
- * select entries; without any, all entries are exported.
- */
+/** `wait`: until an audit head covers the newest entry. `filter`: query parameters of the API; without any, exports all. */
 export type ExportOptions = {
   readonly tenant: string | undefined;
   readonly to: string;
@@ -139,7 +125,6 @@ export type ExportOptions = {
   readonly filter?: Readonly<Record<string, string>>;
 };
 
-/** Writes all entries that the newest head covers, with all heads and the keys. */
 const writeWhole = async (api: RunnerApi, tenant: string, newest: Head, to: string): Promise<void> => {
   const keys = await api.get(z.array(Key), `/tenant/${tenant}/audit-logs/keys`);
   const last = await earlierHead(api, tenant, newest);
@@ -153,9 +138,8 @@ const writeWhole = async (api: RunnerApi, tenant: string, newest: Head, to: stri
 };
 
 /**
- * Writes the audit log entries of a tenant that signed heads cover to a new file, with their proofs and the keys, and
- * then verifies the file. They are read over HTTP with an API key, so the export contains only what the key may read.
- * @returns the exit code: 1 if the export does not verify, 3 if it has no entries
+ * Writes the entries that signed heads cover, with proofs and keys, and verifies the file. It contains only what the API key may read.
+ * Returns the exit code: 1 if the export does not verify, 3 if it has no entries.
  * @throws Refusal, Error with a one-line message for the operator
  */
 export const exportTenant = async ({ tenant: named, to, wait, url, key, filter = {} }: ExportOptions): Promise<number> => {

@@ -18,10 +18,7 @@ import { verificationLines } from './verify-export.ts';
 
 const ignore = (): void => {};
 
-/**
- * Appends an event to its stream. Of streams that belong to the platform, an export contains only the events about the
- * tenant, so revisions can be missing. Such an event gets the next free revision.
- */
+/** An export has only a tenant's part of the platform's streams: where revisions are missing, events get the next free one. */
 const appendExported = async (log: Log, { stream, revision, event }: ExportedEvent): Promise<void> => {
   try {
     await log.append(stream, revision === 0 ? 'none' : revision - 1, [event]);
@@ -34,10 +31,7 @@ const appendExported = async (log: Log, { stream, revision, event }: ExportedEve
 
 type Import = { readonly file: string; readonly staged: string; readonly masterKeyFile: string; readonly tenant: string };
 
-/**
- * Fills a new store with the events of an export. Returns the number of events, and an API key that reads the imported
- * tenant. The key is null if the tenant was closed.
- */
+/** The key reads the imported tenant; it is null if the tenant was closed. */
 const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promise<{ count: number; key: string | null }> => {
   const server = await serveStore({ dir: staged, port: 0, open: true, print: ignore });
   const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
@@ -48,8 +42,7 @@ const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promi
       await appendExported(log, exported);
       count += 1;
     }
-    // An export does not contain the keys of encrypted contents. Without their keys, these contents are shown as if
-    // they were erased.
+    // An export has no keys of encrypted contents: these are shown as if they were erased.
     await vault.destroyDataKeys(tenant);
     return { count, key: await addInspector(log, masterKeyFile, tenant) };
   } finally {
@@ -81,9 +74,8 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
 export type ImportOptions = { readonly file: string; readonly key: string | undefined; readonly anchors: string | undefined };
 
 /**
- * Verifies an export of `annals export`, and fills a new data directory with its events. The directory is for
- * inspection only: no reactor runs there.
- * @returns the exit code: 1 if the export does not verify, 3 if it has no entries
+ * Verifies an export, and fills a data directory with it, on which no reactor runs. Returns the exit code: 1 if the export does not verify,
+ * 3 if it has no entries.
  * @throws Error with a one-line message for the operator if the directory already contains a platform
  */
 export const importForInspection = async (config: Config, { file, key, anchors }: ImportOptions): Promise<number> => {

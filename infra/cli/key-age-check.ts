@@ -23,10 +23,7 @@ const agesOf = (report: KeyReport, masterSince: string): string => {
   return `the master key is ${ageText(masterSince)}${dataKeys}`;
 };
 
-/**
- * Returns the finding about the age of a log's keys, and about a key rotation that was not completed.
- * @throws LogError
- */
+/** Also reports a key rotation that was not completed. @throws LogError */
 export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Result> => {
   const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
   if (!nameKey) return none('there are no keys yet: the first start creates them');
@@ -57,7 +54,6 @@ export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Resul
     : ok(ages);
 };
 
-/** Checks the age of the keys, and whether a rotation was not completed. */
 export const checkKeyAges = async (masterKeyFile: string, eventstoreUrl: string | null): Promise<Result> => {
   if (eventstoreUrl === null) return none('there are no keys yet: the first start creates them');
   const log = openLog(eventstoreUrl);

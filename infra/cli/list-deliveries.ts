@@ -11,7 +11,7 @@ const MAX_LIMIT = 200;
 
 type Listed = Reply<'listTenantDeliveries'>[number];
 
-/** Says why the last attempt failed, if it is known that one has failed. */
+/** Empty if no attempt is known to have failed. */
 const failureOf = ({ last_failure, outcome, status }: Listed, isFailed: boolean): string => {
   if (last_failure === null) return isFailed || outcome === 'dead' ? 'no report' : '';
   if (status === 'done') return '';
@@ -24,7 +24,6 @@ const stateOf = ({ outcome, status, held }: Listed): string => {
   return held ? `held (${heldLine(held)})` : (status ?? outcome);
 };
 
-/** Returns the line about a delivery: when it was received, its id, its event, its state, and why it failed. */
 export const deliveryLine = (delivery: Listed, isFailed: boolean): string => {
   const { id, received_at, provider, event } = delivery;
   const name = [provider ?? 'unverified', event].filter((word) => word !== null).join('.');
@@ -37,8 +36,7 @@ const limitOf = (text: string): number => {
 };
 
 /**
- * Prints the newest deliveries of a tenant, one line each, with the reason why each failed.
- * @returns the exit code: 1 after a problem, which is printed to standard error
+ * Prints the newest first. Returns the exit code: 1 after a problem, printed to standard error.
  * @throws a usage error, or an Error of one line if the platform does not answer
  */
 export const listDeliveries = async (

@@ -26,10 +26,7 @@ const embeddedNats = ({ annalsData }: Config, port: number | undefined): BrokerL
   return { natsUrl: `nats://127.0.0.1:${port}`, natsAccountSeed: account, ...(runners && { natsRunnerAccountSeed: runners }) };
 };
 
-/**
- * Returns the configured URLs of the services. A URL that is not configured is read from the data directory.
- * @returns null if the event store or the database cannot be found
- */
+/** A URL that is not configured is read from the data directory. Null if the event store or the database is unknown. */
 export const findServices = (config: Config): ServiceLocations | null => {
   const { eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, natsRunnerAccountSeed, annalsData } = config;
   const secret = readText(join(annalsData, 'store/secret'));
@@ -51,19 +48,13 @@ export const findServices = (config: Config): ServiceLocations | null => {
 /** Returns whether `annals start` has run in the data directory. */
 export const isStartedHere = ({ annalsData }: Config): boolean => readJson<State>(join(annalsData, 'state.json')) !== undefined;
 
-/**
- * Returns the URL for links to the platform: the configured one, or else that of the platform in the data directory,
- * which may have been started with another PORT.
- */
+/** By default, the URL of the platform in the data directory, which may have been started with another PORT. */
 export const publicUrlOf = (config: Config): string => {
   if (config.publicUrl !== listenUrl(config)) return config.publicUrl;
   return readJson<State>(join(config.annalsData, 'state.json'))?.url ?? config.publicUrl;
 };
 
-/**
- * Does the same as `findServices`, but does not return null.
- * @throws Error with a one-line message for the operator if the event store or the database cannot be found
- */
+/** Does the same as `findServices`. @throws Error with a one-line message for the operator if the event store or the database is unknown */
 export const locateServices = (config: Config): ServiceLocations => {
   const found = findServices(config);
   if (found) return found;
@@ -73,10 +64,7 @@ export const locateServices = (config: Config): ServiceLocations => {
 
 const isUnreachable = (error: unknown): boolean => isUnavailable(error) || (error instanceof LogError && error.kind === 'unavailable');
 
-/**
- * Runs `work`, which needs a running platform.
- * @throws Error with a one-line message for the operator if the platform cannot be reached
- */
+/** @throws Error with a one-line message for the operator if the platform cannot be reached */
 export const withRunningPlatform = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error: unknown) => {
     if (!isUnreachable(error)) throw error;

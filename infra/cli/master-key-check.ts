@@ -9,10 +9,7 @@ const RESTORE_ADVICE = 'restore it from its copy, or set MASTER_KEY_FILE to the 
 
 type Problem = { readonly message: string; readonly advice: string };
 
-/**
- * Returns the platform's wrapped keys in the log; an empty list if the platform has not been started yet; null if the
- * log cannot be read.
- */
+/** An empty list if the platform has not been started yet; null if the log cannot be read. */
 const wrappedKeysIn = async (url: string): Promise<WrappedKeys | null> => {
   const log = openLog(url);
   return readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id)
@@ -42,10 +39,7 @@ const missing = (file: string, wrapped: WrappedKeys | null): Result => {
   return fail(`${file} does not exist, but the log contains keys that it encrypted`, RESTORE_ADVICE);
 };
 
-/**
- * Checks that the master key exists, that only the owner of its file can read it, and that it decrypts a key of the
- * log. All problems are reported.
- */
+/** The key must exist, be readable only by the owner of its file, and decrypt a key of the log. Reports all problems. */
 export const checkMasterKey = async (file: string, eventstoreUrl: string | null): Promise<Result> => {
   const wrapped = eventstoreUrl === null ? [] : await wrappedKeysIn(eventstoreUrl);
   if (!existsSync(file)) return missing(file, wrapped);

@@ -10,24 +10,17 @@ import { createOAuthClients } from '../oauth/oauth-clients.ts';
 type OAuthConfig = Pick<Config, 'oauth' | 'publicUrl' | 'egressAllow'>;
 type Clients = ReturnType<typeof createOAuthClients>;
 
-/** A refresh token that no provider has issued. */
 const UNKNOWN_TOKEN = 'annals-doctor';
 
-/**
- * Matches the error codes of providers that do not know the client, or that have another secret for it. The codes are
- * those of RFC 6749, of GitHub and of Slack.
- */
+/** The provider does not know the client, or has another secret for it: codes of RFC 6749, GitHub and Slack. */
 const WRONG_CLIENT = /^(?:invalid_client|unauthorized_client|incorrect_client_credentials|invalid_client_id|bad_client_secret)/;
 
-/** The problem of one provider; null if it accepts the client. */
+/** Null if the provider accepts the client. */
 type Problem = { readonly message: string; readonly advice: string } | null;
 
 const adviceOf = (provider: string): string => `correct ${clientVariables(provider).join(' and ')}`;
 
-/**
- * Tests an OAuth client by sending an invalid refresh token to the provider: a provider that knows the client refuses
- * the token, and one that does not refuses the client. Returns null in the first case, and otherwise the problem.
- */
+/** Sends an invalid refresh token: a provider that knows the client refuses the token (null), one that does not refuses the client. */
 const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }: OAuthProvider): Promise<Problem> => {
   try {
     const answer = await clients.refresh(provider, secret(UNKNOWN_TOKEN));
@@ -41,10 +34,7 @@ const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }
   }
 };
 
-/**
- * Checks whether each provider accepts the OAuth client of this installation, with one request to each. If `providers`
- * is absent, all known providers are checked.
- */
+/** Sends one request to each provider; to all known ones if `providers` is absent. */
 export const checkOAuth = async (
   { oauth, publicUrl, egressAllow }: OAuthConfig,
   providers: Readonly<Record<string, OAuthProvider>> = OAUTH_PROVIDERS,

@@ -5,18 +5,14 @@ const FAILURE_MS = 2_000;
 
 type Machine = { readonly platform: NodeJS.Platform; readonly env: NodeJS.ProcessEnv };
 
-/** Returns the command that opens a URL in the user's browser; null if the machine has no screen. */
+/** Null if the machine has no screen. */
 const openerOf = ({ platform, env }: Machine): readonly [string, ...string[]] | null => {
   if (platform === 'darwin') return ['open'];
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open'] : null;
 };
 
-/**
- * Opens a URL in the browser of this machine. While the browser starts, other users of the machine can see the URL in
- * the list of processes.
- * @returns whether a browser was found
- */
+/** While the browser starts, other users of the machine can see the URL in the list of processes. Returns false if there is no browser. */
 export const openBrowser = async (url: string, machine: Machine = { platform: process.platform, env: process.env }): Promise<boolean> => {
   const opener = openerOf(machine);
   if (!opener) return false;

@@ -13,11 +13,7 @@ import { locateServices } from './locate-services.ts';
 /** The part of a request context that the commands of the CLI need. It has no caller. */
 export type OperatorContext = KeyContext & ReactorCtx;
 
-/**
- * Opens the vault for a command of the CLI.
- * @throws Error with a one-line message for the operator if the platform was never started, or if its master key is
- * missing
- */
+/** @throws Error with a one-line message for the operator if the platform was never started, or its master key is missing */
 const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault> => {
   // Opening the vault of an empty log would create its keys; only `annals start` and `annals serve` may do that.
   if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
@@ -25,10 +21,7 @@ const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault
   return openVault({ log, masterKeyFile });
 };
 
-/**
- * Opens the platform's log and vault for a command of the CLI, and passes them to `work`.
- * @throws Error with a one-line message for the operator if they cannot be opened
- */
+/** @throws Error with a one-line message for the operator if the log or the vault cannot be opened */
 export const withOperatorVault = async <T>(
   config: Config,
   work: (opened: { readonly log: Log; readonly vault: Vault }) => Promise<T>,
@@ -42,10 +35,8 @@ export const withOperatorVault = async <T>(
 };
 
 /**
- * Creates the context in which a command of the CLI records what it does to the platform. The operator who runs the
- * command is not a user of the platform, so the actor of the events is `actor`, which stands for the command.
- * @throws Error with a one-line message for the operator if the platform was never started, or if its master key is
- * missing
+ * `actor` is the command, because the operator who runs it is not a user of the platform.
+ * @throws Error with a one-line message for the operator if the platform was never started, or its master key is missing
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<OperatorContext> => {
   const vault = await openOperatorVault(log, masterKeyFile);

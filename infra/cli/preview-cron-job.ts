@@ -21,7 +21,7 @@ export type PreviewArguments = {
   readonly count: string;
 };
 
-/** The target of a preview: a stored cron job, or the fields of a cron job that is not stored. */
+/** A stored cron job, or the fields of one that is not stored. */
 export type PreviewTarget = {
   readonly agent: string;
   readonly count: number;
@@ -39,7 +39,7 @@ const scheduleOf = (name: (typeof SCHEDULES)[number], value: string): Record<str
   return { kind: 'recurring', interval_minutes: Number(value) };
 };
 
-/** Returns the target that the arguments of `annals cron preview` describe. @throws a usage error */
+/** @throws a usage error */
 export const draftOf = (args: PreviewArguments): PreviewTarget => {
   const { agent, job, zone, count } = args;
   if (agent === undefined) throw usageError('Name the agent that has the job');
@@ -84,10 +84,7 @@ const find = async ({ agent: name, job, draft }: PreviewTarget, { url, key }: Co
   return { timezone: draft.timezone, occurrences: await api.post(Preview, `${path}/preview`, { body, idempotencyKey: randomUUID() }) };
 };
 
-/**
- * Prints the next due times of a cron job. Also prints whether the job would fire, and if not, why.
- * @returns the exit code: 1 if the service refuses the request or does not answer
- */
+/** Also prints whether the job would fire, and if not, why. Returns the exit code: 1 if the service refuses or does not answer. */
 export const previewCronJob = async (target: PreviewTarget, connection: Connection): Promise<number> => {
   try {
     const { timezone, occurrences } = await find(target, connection);

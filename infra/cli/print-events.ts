@@ -14,17 +14,12 @@ export type ReplayOptions = {
   readonly tenant?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /**
-   * If given, only the events up to this time or position are printed. They show what was known when an earlier
-   * decision was made.
-   */
+  /** Prints only the events up to this time or position: what was known when an earlier decision was made. */
   readonly at?: string | undefined;
   readonly type?: string | undefined;
-  /** The maximum number of events to print, as text. */
   readonly limit?: string | undefined;
   readonly reverse: boolean;
   readonly follow: boolean;
-  /** Whether to print each event on several indented lines. */
   readonly pretty: boolean;
 };
 
@@ -52,10 +47,7 @@ const isAfter = (event: Recorded, bound: Bound): boolean => {
 
 const INDENT = 2;
 
-/**
- * Returns an event as JSON: on one line or, with `isPretty`, on several lines. Secrets and the bodies of deliveries
- * stay encrypted. Binary data are base64.
- */
+/** Secrets and the bodies of deliveries stay encrypted. Binary data are base64. */
 export const eventText = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded, isPretty = false): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
   const shown = { id: event_id, stream, revision, position: tokenOf(position), type, at, ...content, metadata: meta };
@@ -76,7 +68,7 @@ type Selection = {
   readonly pretty: boolean;
 };
 
-/** Checks the options. @throws a usage error */
+/** @throws a usage error */
 const selectionOf = ({ stream, tenant, from, to, at, type, limit, reverse, follow, pretty }: ReplayOptions): Selection => {
   if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
   if (limit !== undefined && !/^[1-9]\d{0,14}$/.test(limit)) throw usageError('--limit must be a number from 1 on');
@@ -88,10 +80,7 @@ const selectionOf = ({ stream, tenant, from, to, at, type, limit, reverse, follo
   return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow, pretty };
 };
 
-/**
- * Yields the events of a stream, or of the whole log.
- * @throws Error with a one-line message for the operator if the stream has no events
- */
+/** Reads one stream, or the whole log. @throws Error with a one-line message for the operator if the stream has no events */
 async function* eventsOf(log: Log, { stream, reverse }: Selection): AsyncGenerator<Recorded> {
   if (stream === undefined) return yield* log.readAll({ backwards: reverse });
   if (!(await log.last(stream))) throw new Error(`the stream ${JSON.stringify(stream)} does not exist`);
@@ -105,7 +94,7 @@ const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean =>
   return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));
 };
 
-/** Writes an event. @returns a promise if the caller must wait until the output is consumed */
+/** Returns a promise if the caller must wait until the output is consumed. */
 const writeEvent = (event: Recorded, isPretty: boolean): void | Promise<void> => {
   if (!process.stdout.write(`${eventText(event, isPretty)}\n`))
     return new Promise((resolve) => process.stdout.once('drain', () => resolve()));
@@ -121,10 +110,7 @@ const printStored = async (log: Log, selection: Selection): Promise<void> => {
   }
 };
 
-/**
- * Prints the stored events, then every new one, until the limit is reached. @throws the error that ended the
- * subscription
- */
+/** Prints the stored events, then every new one, up to the limit. @throws the error that ended the subscription */
 const printAndFollow = async (log: Log, { stream, matches, limit, pretty }: Selection): Promise<void> => {
   let count = 0;
   const enough = Promise.withResolvers<null>();
@@ -140,10 +126,7 @@ const printAndFollow = async (log: Log, { stream, matches, limit, pretty }: Sele
   if (error) throw error;
 };
 
-/**
- * Prints events as JSON, by default one per line. It reads no faster than the output is consumed. @returns the exit
- * code
- */
+/** Reads no faster than the output is consumed. Returns the exit code. */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   const selection = selectionOf(options);
   const log = openLog(locateServices(config).eventstoreUrl);

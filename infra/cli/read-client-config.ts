@@ -1,6 +1,6 @@
 import type { ClientConfig } from './client-config.ts';
 
-/** Does the same as `loadClientConfig`, which is loaded only now, so that commands with wrong arguments end fast. */
+/** Loads `loadClientConfig` only now, so that commands with wrong arguments end fast. */
 export const readClientConfig = async ({ needsKey = true } = {}): Promise<ClientConfig> => {
   const { loadClientConfig } = await import('./client-config.ts');
   return loadClientConfig(process.env, needsKey);

@@ -19,7 +19,7 @@ import { openOperatorContext } from './operator-context.ts';
 
 const POLL_INTERVAL_MS = 250;
 const BAR_WIDTH = 30;
-/** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
+/** The operator who runs this command is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals rebuild' } as const;
 const OPERATOR = { ...ACTOR, name: null };
 
@@ -37,10 +37,7 @@ const progressLine = ({ name, rebuild }: PublishedStatus): string => {
   return `${name}  ${bar(done)} ${String(Math.floor(done * 100)).padStart(3)} %  ${Math.round(rate).toLocaleString('en')} events/s  ${timeLeft(seconds_left)}`;
 };
 
-/**
- * Creates the display of progress: nothing with `json`, a line that is overwritten on a terminal, and otherwise one
- * line per second.
- */
+/** Shows nothing with `json`, a line that is overwritten on a terminal, and otherwise one line per second. */
 const progressDisplay = (json: boolean) => {
   let shownAt = 0;
   return {
@@ -69,10 +66,7 @@ const resultLines = (name: string, isPromoted: boolean, comparison: Comparison):
   return [`${name}  ${isPromoted ? 'rebuilt' : 'kept as it was'}: ${summary}`, ...differences];
 };
 
-/**
- * Waits until the state of a rebuild is one of `states`.
- * @throws Error if no worker has written the projection for some seconds
- */
+/** @throws Error if no worker has written the projection for some seconds */
 const waitFor = async (
   { db, admin }: Services,
   { projection, id }: Rebuild,
@@ -97,10 +91,7 @@ export type RebuildOptions = {
   readonly json: boolean;
 };
 
-/**
- * Rebuilds one projection and promotes the new rows. If `ifEqual` is set and any row differs, the live rows are kept.
- * @returns whether the new rows were promoted
- */
+/** With `ifEqual`, keeps the live rows if any row differs. Returns whether the new rows were promoted. */
 const rebuildOne = async (services: Services, name: string, { ifEqual, json }: RebuildOptions): Promise<boolean> => {
   const { admin, ctx } = services;
   const { show, end } = progressDisplay(json);
@@ -132,10 +123,7 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
   }
 };
 
-/**
- * Returns the names of the projections to rebuild.
- * @throws a usage error if the options name no projection or an unknown one, or contain both a name and `--all`
- */
+/** @throws a usage error if the options name no projection or an unknown one, or contain both a name and `--all` */
 const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   const known: readonly string[] = projections.map(({ name }) => name);
   if (all && projection !== undefined) throw usageError(`Name a projection or use --all, not both`);
@@ -144,7 +132,7 @@ const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   return [projection];
 };
 
-/** Handles Ctrl-C: prints what happens to the rebuild, and exits. @returns a function that removes this handler */
+/** Prints what happens to the rebuild on Ctrl-C, and exits. Returns a function that removes the handler. */
 const announceInterruption = (name: string, remaining: readonly string[]): (() => void) => {
   const onSignal = (signal: NodeJS.Signals): void => {
     const rest = remaining.length > 0 ? `; not started: ${remaining.join(', ')}` : '';
@@ -162,9 +150,8 @@ const announceInterruption = (name: string, remaining: readonly string[]): (() =
 };
 
 /**
- * Rebuilds one projection, or all of them one after another. In the meantime, queries read the live rows. Each
- * promotion is recorded in the log.
- * @returns the exit code: 1 if the live rows of a projection were kept
+ * Queries read the live rows in the meantime. Each promotion is recorded in the log. Returns the exit code: 1 if the live rows of a
+ * projection were kept.
  */
 export const rebuild = async (config: Config, options: RebuildOptions): Promise<number> => {
   const names = namesOf(options);

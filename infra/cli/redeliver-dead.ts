@@ -20,13 +20,13 @@ export type RedeliverOptions = {
   readonly verbose: boolean;
 };
 
-/** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
+/** The operator who runs this command is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals deliveries' } as const;
 
 type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
 type Selection = { readonly since: string; readonly tenant: string | undefined };
 
-/** Checks the options. @throws a usage error */
+/** @throws a usage error */
 const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection => {
   if (outcome !== 'dead') throw usageError('--outcome must be dead: deliveries with another outcome are sent again one by one, by the API');
   const from = Instant.safeParse(since).data;
@@ -35,10 +35,7 @@ const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection =>
   return { since: from, tenant };
 };
 
-/**
- * Returns the messages that were given up since a time, in the order of the log, except those that a runner has
- * acknowledged afterwards. They are read from the log, because read models may lag behind it.
- */
+/** Leaves out messages that a runner has acknowledged afterwards. Reads the log, because read models may lag behind it. */
 const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<DeadMessage[]> => {
   const dead = new Map<string, DeadMessage>();
   const caughtUp = Promise.withResolvers<void>();
@@ -64,10 +61,7 @@ const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<Dea
   return [...dead.values()];
 };
 
-/**
- * Sends the deliveries that were given up since a time to their agents again. If the command is repeated, even after an interruption, no delivery is sent twice.
- * @returns the exit code
- */
+/** A repeated call, even after an interruption, sends no delivery twice. Returns the exit code. */
 export const redeliverDeliveries = async (config: Config, options: RedeliverOptions): Promise<number> => {
   const selection = selectionOf(options);
   const log = openLog(locateServices(config).eventstoreUrl);

@@ -72,10 +72,7 @@ const eventTypes = [
 const agentOf = (event: Recorded<MessageEvent>): string =>
   (event.type === 'DeliveryRequeued' || event.type === 'DeliveryReleased' ? event.data : factsOf(event)).agent_id;
 
-/**
- * Creates the function that collects, from the events of the log, the last message of each delivery until this message
- * is acknowledged or given up.
- */
+/** Collects the last message of each delivery until it is acknowledged or given up. */
 const createFold = () => {
   const messages = new Map<string, Unsettled>();
   const lastOf = new Map<string, string>();
@@ -96,9 +93,7 @@ const createFold = () => {
   return { messages, apply };
 };
 
-/**
- * Reads the log. @returns the messages since a time that are neither acknowledged nor given up, in the order of the log
- */
+/** Returns the messages since a time that are neither acknowledged nor given up, in the order of the log. */
 const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<Unsettled[]> => {
   const { messages, apply } = createFold();
   const oldest = new Date(Date.now() - ageMs).toISOString();
@@ -119,7 +114,6 @@ const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<U
   return [...messages.values()];
 };
 
-/** Returns the messages that the broker does not have any more. */
 const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettled[]): Promise<Unsettled[]> => {
   const missing: Unsettled[] = [];
   for (const group of Map.groupBy(messages, ({ tenant, agent_id }) => `${tenant} ${agent_id}`).values()) {
@@ -131,10 +125,7 @@ const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettle
   return missing;
 };
 
-/**
- * Waits a few seconds, and returns those messages that are then still neither acknowledged nor given up in the log. It
- * waits because the broker removes a message before the log records the reason.
- */
+/** Waits a few seconds before it reads the log again: the broker removes a message before the log records the reason. */
 const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<readonly Unsettled[]> => {
   const first = missing.toSorted((a, b) => comparePositions(a.position, b.position))[0];
   if (!first) return missing;
@@ -143,7 +134,7 @@ const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<
   return missing.filter(({ message_id }) => !settled.has(message_id));
 };
 
-/** Creates a function that prints the number of handled messages to standard error, once per second. */
+/** Prints to standard error, once per second. */
 const createProgress = (total: number) => {
   let printedAt = Date.now();
   return (done: number): void => {
@@ -153,7 +144,7 @@ const createProgress = (total: number) => {
   };
 };
 
-/** Sends lost messages again. @returns the exit code: 1 if the event store refused some of them */
+/** Returns the exit code: 1 if the event store refused some messages. */
 const sendAll = async (log: Log, lost: readonly Unsettled[], options: RedriveOptions): Promise<number> => {
   const ctx = reactorContext(log, { actor: ACTOR });
   const report = createResendReport(options);
@@ -177,10 +168,8 @@ const connect = async (config: Config): Promise<NatsConnection> => {
 };
 
 /**
- * Finds the messages that the broker has lost, by comparing the log with the broker, and sends them again. Messages
- * that the relay has not published yet are left out. If the command is repeated, even after an interruption, no message
- * is sent twice.
- * @returns the exit code
+ * Compares the log with the broker, without messages that the relay has not published yet, and sends the missing ones. A repeated call,
+ * even after an interruption, sends no message twice. Returns the exit code.
  */
 export const redrive = async (config: Config, options: RedriveOptions): Promise<number> => {
   const selection = selectionOf(options);

@@ -2,7 +2,6 @@ import type { DeadMessage, SentAgain } from '../../commands/webhooks/redeliver.t
 import { createExamplePrinter } from '../logging/examples.ts';
 import { printLine } from '../logging/print-line.ts';
 
-/** What became of a message that should be sent again. */
 export type Resent = SentAgain | Error;
 
 type Outcome = { readonly name: 'sent' | 'skipped' | 'failed'; readonly kind: string; readonly line: string };
@@ -15,10 +14,7 @@ const outcomeOf = ({ delivery_id, tenant, agent_id }: DeadMessage, result: Resen
   return { name: 'sent', kind: 'sent', line: `sent ${what}  message ${result.message_id}` };
 };
 
-/**
- * Creates the report of a command that sends many messages again: a few examples of each outcome (all with `verbose`),
- * and the counts at the end.
- */
+/** Shows a few examples of each outcome (all with `verbose`), and the counts at the end. */
 export const createResendReport = ({ dryRun, verbose }: { readonly dryRun: boolean; readonly verbose: boolean }) => {
   const counts = { sent: 0, skipped: 0, failed: 0 };
   const examples = createExamplePrinter(verbose);
@@ -28,7 +24,7 @@ export const createResendReport = ({ dryRun, verbose }: { readonly dryRun: boole
       counts[name]++;
       examples.print(kind, line);
     },
-    /** Prints the counts. @returns the exit code: 1 if a message could not be sent */
+    /** Returns the exit code: 1 if a message could not be sent. */
     end: (): number => {
       const { sent, skipped, failed } = counts;
       examples.end();

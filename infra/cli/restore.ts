@@ -24,7 +24,7 @@ type Restore = Config & { readonly verbose: boolean };
 
 const ignore = (): void => {};
 
-/** Serves a store for a short time, and verifies every file to which its events refer. @returns the exit code */
+/** Serves the store for a short time to read its events. Returns the exit code. */
 const verifyFiles = async (dir: string, place: BlobPlace, { masterKeyFile, verbose }: Restore): Promise<number> => {
   const server = await serveStore({ dir, port: 0, open: true, print: ignore });
   const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
@@ -37,14 +37,11 @@ const verifyFiles = async (dir: string, place: BlobPlace, { masterKeyFile, verbo
   }
 };
 
-/** Returns the place for the restored files: the place in BLOBS_URL or, if it is not set, the data directory. */
+/** The place in BLOBS_URL or, by default, the data directory. */
 const placeFor = async (config: Config): Promise<BlobPlace> =>
   (await openBlobPlace(config)) ?? openDirectoryPlace(blobDirectoryOf(config.annalsData));
 
-/**
- * Copies and verifies a backup. The store gets its final name only at the end, so an interrupted restore can be
- * repeated.
- */
+/** The store gets its final name only at the end, so an interrupted restore can be repeated. */
 const restoreInto = async (config: Restore, from: string): Promise<number> => {
   const { annalsData, verbose } = config;
   const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.restoring')];
@@ -63,9 +60,7 @@ const restoreInto = async (config: Restore, from: string): Promise<number> => {
 };
 
 /**
- * Copies a backup of `annals backup` into the data directory, and verifies every event, and every file to which an
- * event refers.
- * @returns the exit code: 1 if something is missing or damaged
+ * Copies a backup into the data directory, and verifies every event and file. Returns the exit code: 1 if something is missing or damaged.
  * @throws Error with a one-line message for the operator if a directory is not suitable
  */
 export const restore = async (config: Restore, from: string): Promise<number> => {

@@ -4,8 +4,7 @@ import { printLine } from '../logging/print-line.ts';
 import { withOperatorVault } from './operator-context.ts';
 
 /**
- * Replaces the key pair that signs the heads (signed hashes) of the audit logs, and prints the ids of both key pairs.
- * @returns the exit code
+ * The key pair signs the heads (signed hashes) of the audit logs. Returns the exit code.
  * @throws Error with a one-line message for the operator
  */
 export const rotateAuditKey = (config: Config): Promise<number> =>

@@ -21,9 +21,7 @@ const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): vo
 };
 
 /**
- * Replaces the master key. If the platform runs on several machines, this takes two calls; between them, the operator
- * copies the new key to every machine.
- * @returns the exit code
+ * A platform on several machines takes two calls; between them, the operator copies the new key to every machine. Returns the exit code.
  * @throws Error with a one-line message for the operator
  */
 export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<number> =>
@@ -54,7 +52,7 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
     return 0;
   });
 
-/** Replaces the data key of a tenant. @returns a line about what was done */
+/** Returns a line about what was done. */
 const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<string> => {
   const kid = await startDataKeyRotation(parts, tenant);
   const resealed = await continueDataKeyRotation(parts, tenant, kid);
@@ -72,9 +70,7 @@ const explainErased =
 export type DataKeyRotation = { readonly tenant: string | undefined; readonly verbose: boolean };
 
 /**
- * Replaces the data key of a tenant. If no tenant is given, replaces the data keys of all tenants whose newest key is
- * older than 90 days.
- * @returns the exit code
+ * Without `tenant`, replaces the keys of all tenants whose newest one is older than 90 days. Returns the exit code.
  * @throws Error with a one-line message for the operator
  */
 export const rotateDataKeys = (config: Config, { tenant, verbose }: DataKeyRotation): Promise<number> =>

@@ -6,7 +6,7 @@ import { readClientConfig } from './read-client-config.ts';
 
 type Targets = { readonly exec?: string | undefined; readonly forward?: string | undefined };
 
-/** Checks that the runner has exactly one target. @throws a usage error */
+/** Exactly one target is needed. @throws a usage error */
 const targetOf = ({ exec, forward }: Targets): Targets => {
   if (exec === undefined && forward === undefined) throw usageError('Give the runner a command (--exec) or a URL (--forward)');
   if (exec !== undefined && forward !== undefined) throw usageError('--exec cannot be combined with --forward');
@@ -14,7 +14,7 @@ const targetOf = ({ exec, forward }: Targets): Targets => {
   return { exec, forward };
 };
 
-/** Defines the command. `run` runs the runner until it ends, and exits with its code. */
+/** `run` runs the runner until it ends, and exits with its code. */
 export const runnerCommand = (run: (options: Omit<RunnerOptions, 'signal'>) => Promise<never>) =>
   defineCommand({
     meta: { name: 'runner', description: 'Run a command for each delivery to an agent, or post it to a URL, at least once' },

@@ -9,7 +9,7 @@ import { locateServices, publicUrlOf } from './locate-services.ts';
 import { openBrowser } from './open-browser.ts';
 import { openOperatorContext } from './operator-context.ts';
 
-/** The actor of the recorded event. The operator who runs the command is not a user of the platform. */
+/** The operator who runs the command is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals login' } as const;
 
 type LoginOptions = { readonly user?: string | undefined; readonly open: boolean };
@@ -27,9 +27,7 @@ const formerAndPresentSuperAdmins = async (log: Log): Promise<readonly string[]>
 };
 
 /**
- * Prints a link that signs in a browser once, as the user with this e-mail address or, without an address, as the first
- * active super-admin. With `open`, also opens it in the browser of this machine.
- * @returns the exit code
+ * The link signs in once, as the user with this e-mail address or, without one, the first active super-admin. Returns the exit code.
  * @throws Error with a one-line message for the operator, Refusal not_found
  */
 export const printSignInLink = async (config: Config, { user, open }: LoginOptions): Promise<number> => {

@@ -35,8 +35,7 @@ export const storeCommand = defineCommand({
       run: async ({ args }) => {
         const port = portOf(args.port);
         const { serveStore } = await import('../eventstore/embedded/serve-store.ts');
-        // Keep the V8 heap's space for new objects small: the store's objects are short-lived, and the default of 2 x
-        // 16 MiB would use memory without being faster.
+        // Keep V8's space for new objects small: they are short-lived, and the default of 2 x 16 MiB is not faster.
         setFlagsFromString('--semi-space-growth-factor=1');
         await runService(() => serveStore({ dir: args.dir, port, open: args.open === true }));
       },

@@ -7,10 +7,7 @@ type PaymentConfig = Pick<Config, 'stripeSecretKey' | 'stripeWebhookSecret' | 'e
 
 const SECRET_ADVICE = 'add an endpoint for <PUBLIC_URL>/hooks/payments at Stripe, and set STRIPE_WEBHOOK_SECRET to its signing secret';
 
-/**
- * Checks with one request whether Stripe accepts STRIPE_SECRET_KEY. Warns if STRIPE_WEBHOOK_SECRET is not set, because
- * Stripe's events can then not be received. `apiUrl` is the URL of Stripe by default.
- */
+/** Sends one request. Warns without STRIPE_WEBHOOK_SECRET, because Stripe's events can then not be received. */
 export const checkStripe = async (
   { stripeSecretKey, stripeWebhookSecret, egressAllow }: PaymentConfig,
   apiUrl?: string,
@@ -23,8 +20,7 @@ export const checkStripe = async (
   } catch (error) {
     const { type } = error as { type?: string };
     if (type === 'StripeAuthenticationError') return fail('Stripe refuses STRIPE_SECRET_KEY', 'correct STRIPE_SECRET_KEY');
-    // A restricted key may lack the permission to read prices. This error shows that Stripe knows the key, which is
-    // enough.
+    // A restricted key may not read prices, but this error shows that Stripe knows the key.
     if (type !== 'StripePermissionError') return fail('Stripe does not answer', 'allow connections to api.stripe.com:443');
   } finally {
     await client.close();

@@ -14,16 +14,12 @@ const DESCRIPTIONS: Readonly<Record<ServiceName, string>> = {
 /** The file from which the service reads further variables. It may be absent. */
 const ENVIRONMENT_FILE = '/etc/annals.env';
 
-/**
- * Escapes a text for any setting of a unit: in all settings, systemd replaces specifiers, such as `%h`, so `%` is
- * doubled.
- */
+/** systemd replaces specifiers such as `%h` in all settings. */
 const escaped = (text: string): string => text.replaceAll('%', '%%');
 
-/** Quotes a word of a command line or of Environment. */
 const quoted = (text: string): string => `"${escaped(text).replace(/["\\]/g, '\\$&')}"`;
 
-/** Quotes a word of a command line. There, systemd also replaces variables, so `$` is escaped, too. */
+/** systemd also replaces variables in a command line, so `$` is escaped, too. */
 const argument = (text: string): string => quoted(text).replaceAll('$', '$$$$');
 
 /**

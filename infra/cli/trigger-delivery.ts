@@ -25,16 +25,13 @@ const providerOf = (name: string): Provider => {
 
 const describe = (provider: Provider): string => `${provider}: ${sampleEvents(provider).join(', ') || '(a sample without an event)'}`;
 
-/** Prints all providers, or one of them, with the events for which there are samples. @throws a usage error */
+/** @throws a usage error */
 export const listSamples = (provider: string | undefined): void => {
   const shown = provider === undefined ? PROVIDERS : [providerOf(provider)];
   for (const one of shown) printLine(describe(one));
 };
 
-/**
- * Returns the provider with this name, and its sample of the event.
- * @throws a usage error that lists the providers, or the events of the provider for which there are samples
- */
+/** @throws a usage error that lists the providers, or the events of the provider for which there are samples */
 export const checkedSample = (name: string, event: string | undefined) => {
   const provider = providerOf(name);
   const sample = sampleOf(provider, event);
@@ -42,11 +39,7 @@ export const checkedSample = (name: string, event: string | undefined) => {
   return { provider, sample };
 };
 
-/**
- * Sends a signed sample to the URL of an integration, and prints the response.
- * @returns the exit code: 0 if the delivery was recorded, 1 if it was refused or nothing answers
- * @throws a usage error
- */
+/** Returns the exit code: 0 if the delivery was recorded, 1 if it was refused or nothing answers. @throws a usage error */
 export const triggerDelivery = async ({ provider: name, event, url, secret }: TriggerOptions): Promise<number> => {
   const { provider, sample } = checkedSample(name, event);
   if (url === undefined || !isWebUrl(url)) throw usageError('--url must be the URL of a webhook integration');

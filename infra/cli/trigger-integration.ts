@@ -12,7 +12,7 @@ export type IntegrationTrigger = {
   readonly tenant?: string | undefined;
 };
 
-/** Returns the tenant of the key's user. @throws a usage error if the user has several or none */
+/** @throws a usage error if the key's user has several tenants or none */
 export const onlyTenant = async (client: Client): Promise<string> => {
   const { tenants } = await client.call('readMe');
   if (tenants.length === 1) return tenants[0]!.id;
@@ -21,7 +21,6 @@ export const onlyTenant = async (client: Client): Promise<string> => {
 
 type Sent = { readonly tenant_id: string; readonly delivery: Reply<'sendTestDelivery'> };
 
-/** Says which rule has blocked a delivery. */
 const blockedLine = async (client: Client, { tenant_id, delivery: { id, reason } }: Sent): Promise<string> => {
   const found = await client.ask('getDelivery', { tenant_id, delivery_id: id });
   const verdict = found.ok ? found.value.guardrails.findLast((one) => one.verdict === 'block') : undefined;
@@ -49,9 +48,7 @@ const testDelivery = async (client: Client, { provider, event, integration: id, 
 };
 
 /**
- * Has the platform sign a sample and send it to one of its integrations, and prints the outcome and the id of the
- * delivery, and why it is blocked or held.
- * @returns the exit code: 1 after a problem, which is printed to standard error
+ * The platform signs the sample. Returns the exit code: 1 after a problem, printed to standard error.
  * @throws a usage error, or an Error of one line if the platform does not answer
  */
 export const triggerIntegration = async (

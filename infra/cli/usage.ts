@@ -6,10 +6,7 @@ const subCommandsOf = (command: CommandDef): Record<string, CommandDef> =>
   (command.subCommands as Record<string, CommandDef> | undefined) ?? {};
 const nameOf = ({ meta }: CommandDef): string => (meta as { name: string }).name;
 
-/**
- * Finds the innermost command that the words name, and its parent. The returned parent has its full name, such as
- * `annals store`.
- */
+/** Finds the innermost command and its parent, which has its full name, such as `annals store`. */
 const findCommand = (words: readonly string[], command: CommandDef, parent?: CommandDef): [CommandDef, CommandDef?] => {
   const inner = subCommandsOf(command)[words[0] ?? ''];
   if (!inner) return parent ? [command, parent] : [command];
@@ -17,10 +14,7 @@ const findCommand = (words: readonly string[], command: CommandDef, parent?: Com
   return findCommand(words.slice(1), inner, { ...command, meta: { name: fullName } });
 };
 
-/**
- * Refuses an option that comes before the name of a command, because the library citty would ignore it.
- * @throws a usage error that names the option
- */
+/** The library citty would ignore an option before the name of a command. @throws a usage error that names the option */
 export const rejectLeadingOptions = (words: readonly string[], command: CommandDef): void => {
   const [word = '', ...rest] = words;
   const subCommands = subCommandsOf(command);
@@ -28,7 +22,6 @@ export const rejectLeadingOptions = (words: readonly string[], command: CommandD
   if (subCommands[word]) rejectLeadingOptions(rest, subCommands[word]);
 };
 
-/** Returns the command that prints how to use the command that the words name. */
 export const helpFor = (words: readonly string[], command: CommandDef): string => {
   const [found, parent] = findCommand(words, command);
   const name = parent ? `${nameOf(parent)} ${nameOf(found)}` : nameOf(found);
@@ -40,6 +33,5 @@ export const helpFor = (words: readonly string[], command: CommandDef): string =
 const plainText = (text: string, stream: NodeJS.WriteStream): string =>
   stream.isTTY ? text : stripVTControlCharacters(text).replace(/ +$/gm, '');
 
-/** Prints how to use the command that the words name. */
 export const showUsage = async (words: readonly string[], command: CommandDef, stream: NodeJS.WriteStream): Promise<void> =>
   void stream.write(`${plainText(await renderUsage(...findCommand(words, command)), stream)}\n`);

@@ -38,7 +38,7 @@ const OF_SERVE = [
 ];
 const OF_WORK = ['METRICS_PORT', 'METRICS_HOST', 'AUDIT_ANCHOR_URL'];
 
-/** The environment variables that each service reads. `start` passes its environment on to `serve` and `work`. */
+/** `start` passes its environment on to `serve` and `work`. */
 export const VARIABLES_OF: Readonly<Record<ServiceName, readonly string[]>> = {
   start: [...OF_BOTH, ...OF_SERVE, ...LOGGING_AND_METRICS, ...OF_WORK],
   serve: [...OF_BOTH, ...OF_SERVE, ...LOGGING_AND_METRICS],
@@ -48,7 +48,6 @@ export const VARIABLES_OF: Readonly<Record<ServiceName, readonly string[]>> = {
 /** Removes Markdown marks, and references to pages of the documentation. */
 const plain = (text: string): string => text.replace(/`|\*\*/g, '').replace(/ \(see \[[^\]]*\]\([^)]*\)\)/g, '');
 
-/** Maps each variable to its meaning and its default. */
 const describedVariables = (): Map<string, string> =>
   new Map(
     VARIABLE_ROWS.flatMap(({ names, meaning, initial = [] }) =>
@@ -59,7 +58,6 @@ const describedVariables = (): Map<string, string> =>
     ),
   );
 
-/** Returns the text about the environment variables of a service. */
 export const variableHelp = (service: ServiceName): string => {
   const described = describedVariables();
   const lines = VARIABLES_OF[service].map((name) => `  ${name.padEnd(NAME_WIDTH)} ${described.get(name) ?? ''}`.trimEnd());

@@ -57,11 +57,7 @@ const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus, is
   ];
 };
 
-/**
- * Prints the keys, the oldest first, their age, and the rotations in progress.
- * @returns the exit code
- * @throws Error with a one-line message for the operator
- */
+/** Prints the oldest key first. Returns the exit code. @throws Error with a one-line message for the operator */
 export const showVault = async (
   config: Config,
   { json, verbose }: { readonly json: boolean; readonly verbose: boolean },

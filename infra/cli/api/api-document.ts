@@ -45,7 +45,6 @@ const Entry = z.object({
     .optional(),
 });
 
-/** An operation of the API, with everything that is needed to call it. */
 export type ApiOperation = {
   readonly name: string;
   readonly method: (typeof METHODS)[number];
@@ -53,13 +52,12 @@ export type ApiOperation = {
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly Parameter[];
-  /** The media type and the schema of the request body; null if the operation has none. */
+  /** Null if the operation has none. */
   readonly body: { readonly type: string; readonly schema: FieldSchema; readonly isRequired: boolean } | null;
 };
 
 type Resolve = (value: unknown) => unknown;
 
-/** Returns a function that replaces a `$ref` by the component to which it points. */
 const resolverOf =
   (components: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Resolve =>
   (value) => {
@@ -94,10 +92,7 @@ const operationOf = (path: string, method: ApiOperation['method'], value: unknow
   };
 };
 
-/**
- * Returns the operations of an OpenAPI document, in the order of the document.
- * @throws ZodError if the value is not an OpenAPI document
- */
+/** Returns them in the order of the document. @throws ZodError if the value is not an OpenAPI document */
 export const operationsIn = (json: unknown): readonly ApiOperation[] => {
   const { paths, components } = Document.parse(json);
   const resolve = resolverOf(components);

@@ -27,8 +27,7 @@ const withTenant = async (service: Service, operation: ApiOperation, words: read
 };
 
 /**
- * Calls an operation with the fields in `words`, and prints the answer: JSON or, for a list on a terminal, a table.
- * @returns the exit code: 1 after a problem, which is printed to standard error
+ * Prints JSON or, for a list on a terminal, a table. Returns the exit code: 1 after a problem, printed to standard error.
  * @throws a usage error, or an Error with a one-line message for the operator if the platform does not answer
  */
 export const callOperation = async (service: Service, name: string, words: readonly string[]): Promise<number> => {

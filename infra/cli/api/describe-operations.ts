@@ -3,10 +3,7 @@ import { usageError } from '../arguments.ts';
 import { type ApiOperation, type FieldSchema, readOperations } from './api-document.ts';
 import { optionName } from './operation-arguments.ts';
 
-/**
- * Finds an operation by its name, in upper or lower case, with or without hyphens.
- * @throws a usage error with similar names
- */
+/** The name may be in upper or lower case, with or without hyphens. @throws a usage error with similar names */
 export const operationNamed = (operations: readonly ApiOperation[], name: string): ApiOperation => {
   const found = operations.find((one) => one.name.toLowerCase() === name.replaceAll('-', '').toLowerCase());
   if (found) return found;
@@ -17,7 +14,7 @@ export const operationNamed = (operations: readonly ApiOperation[], name: string
   );
 };
 
-/** Prints all operations, one per line. @returns the exit code */
+/** Returns the exit code. */
 export const listOperations = async (url: string): Promise<number> => {
   const operations = await readOperations(url);
   const width = Math.max(0, ...operations.map(({ name }) => name.length));
@@ -36,7 +33,7 @@ const typeName = (schema: FieldSchema): string => {
 const fieldLine = (name: string, schema: FieldSchema, isRequired: boolean, description = schema.description): string =>
   `  --${optionName(name)} <${typeName(schema)}>${isRequired ? ' (required)' : ''}${description ? `  ${description}` : ''}`;
 
-/** Prints the description of an operation, and its fields. @returns the exit code */
+/** Returns the exit code. */
 export const describeOperation = async (url: string, name: string): Promise<number> => {
   const { parameters, body, ...operation } = operationNamed(await readOperations(url), name);
   const head = [

@@ -4,7 +4,6 @@ import { parseArgs } from 'node:util';
 import { usageError } from '../arguments.ts';
 import type { ApiOperation, FieldSchema } from './api-document.ts';
 
-/** A request of the API: its path with query, its headers and its body. */
 export type ApiRequest = {
   readonly method: string;
   readonly path: string;
@@ -28,7 +27,6 @@ const OUTPUTS = ['json', 'table'] as const;
 const OWN_OPTIONS = ['json', 'all', 'watch', 'output', 'columns'];
 const OWN_FLAGS = ['all', 'watch'];
 
-/** Returns the name of the option for a field: `If-Match` becomes `if-match`. An underscore becomes a hyphen. */
 export const optionName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
 const typesOf = ({ type, anyOf = [] }: FieldSchema): readonly string[] => [...[type ?? []].flat(), ...anyOf.flatMap(typesOf)];
@@ -44,7 +42,7 @@ const parsedJson = (option: string, text: string): unknown => {
   }
 };
 
-/** Converts the text of an option to the type of its field. The text `null` becomes null if the field can be null. */
+/** The text `null` becomes null if the field can be null. */
 const convertText = (option: string, text: string, schema: FieldSchema): unknown => {
   if (text === 'null' && hasType(schema, 'null')) return null;
   if (hasType(schema, 'string')) return text;
@@ -57,7 +55,7 @@ const convertText = (option: string, text: string, schema: FieldSchema): unknown
   return parsedJson(option, text);
 };
 
-/** Returns the value of a field from its options. If an option is repeated, its values are the items of a list. */
+/** The values of a repeated option are the items of a list. */
 const fieldValue = (option: string, texts: readonly string[], schema: FieldSchema): unknown => {
   const items = itemsOf(schema);
   const isWhole = texts.length === 1 && (/^\s*\[/.test(texts[0]!) || (texts[0] === 'null' && hasType(schema, 'null')));
@@ -82,7 +80,7 @@ const withoutPast = ({ name, method }: ApiOperation): Error =>
       : `${name} makes a change, which cannot be made at an earlier time: call it without --as-of`,
   );
 
-/** Divides the words into options with values. A boolean option needs no value. @throws a usage error */
+/** A boolean option needs no value. @throws a usage error */
 const givenOptions = (words: readonly string[], operation: ApiOperation): readonly Given[] => {
   const fields = optionsOf(operation);
   const isFlag = (name: string): boolean =>
@@ -111,10 +109,7 @@ const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): 
   return { json: last('json')?.value ?? null, all: !!last('all'), watch: !!last('watch'), output: output as ApiOptions['output'], columns };
 };
 
-/**
- * Creates the multipart form of an upload. For a field that holds a file, the given value is the path of the file.
- * @throws Error if a file cannot be read
- */
+/** For a field that holds a file, the given value is its path. @throws Error if a file cannot be read */
 const formOf = async (fields: ReadonlyMap<string, readonly string[]>, operation: ApiOperation): Promise<FormData> => {
   const form = new FormData();
   for (const [name, texts] of fields)
@@ -139,11 +134,7 @@ const jsonBody = (fields: ReadonlyMap<string, readonly string[]>, base: unknown,
   return JSON.stringify(entries.length > 0 || base === undefined ? { ...(base as object), ...Object.fromEntries(entries) } : base);
 };
 
-/**
- * Converts the words after the name of an operation to a request, and to the options of the command. `readJson` returns
- * the text to which `--json` refers.
- * @throws a usage error
- */
+/** `words` follow the name of the operation. `readJson` returns the text to which `--json` refers. @throws a usage error */
 export const requestOf = async (
   operation: ApiOperation,
   words: readonly string[],

@@ -9,7 +9,6 @@ import { isTabular, tableOf } from './print-table.ts';
 const RESPONSE_TIMEOUT_MS = 120_000;
 const DEFAULT_WIDTH = 120;
 
-/** The platform that the command calls, and the API key with which it does so. */
 export type Service = { readonly url: string; readonly key: string | undefined };
 
 type Problem = {
@@ -19,7 +18,7 @@ type Problem = {
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
 };
 
-/** Sends a request. A stream passes a `signal` of its own, because it has no end. @throws Error of one line if nothing answers */
+/** A stream passes its own `signal`, because it has no end. @throws Error of one line if nothing answers */
 export const sendRequest = async (
   { url, key }: Service,
   { method, path, headers, body }: ApiRequest,
@@ -54,10 +53,7 @@ export const printJson = (value: unknown, { output, columns, watch }: ApiOptions
 
 const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
 
-/**
- * Reads a JSON response and, with `--all`, the pages that follow it. If the service refuses a page, prints the problem
- * and returns undefined.
- */
+/** With `--all`, also reads the following pages. If a page is refused, prints the problem and returns undefined. */
 export const readPages = async (service: Service, first: Response, options: ApiOptions): Promise<unknown> => {
   const value = parseForDisplay(await first.text());
   if (!options.all || !Array.isArray(value)) return value;
@@ -86,7 +82,7 @@ const printOnTerminal = async (response: Response, type: string): Promise<number
   return 0;
 };
 
-/** Prints a response. @returns the exit code: 1 if it is a problem */
+/** Returns the exit code: 1 after a problem. */
 export const printAnswer = async (service: Service, response: Response, options: ApiOptions): Promise<number> => {
   if (response.status >= 400) {
     await printProblem(response);

@@ -8,7 +8,7 @@ const GAP = '  ';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The lines of a table, and the names of the fields that it does not show. */
+/** `hidden` are the fields that the table does not show. */
 export type Table = { readonly lines: readonly string[]; readonly hidden: readonly string[] };
 
 const cellOf = (value: unknown): string => {
@@ -26,7 +26,7 @@ const columnOf =
     isNested: rows.some((row) => typeof row[name] === 'object' && row[name] !== null && !isRawNumber(row[name])),
   });
 
-/** Returns the columns with these names, with their whole contents. @throws a usage error if there is no such field */
+/** @throws a usage error if there is no such field */
 const namedColumns = (rows: readonly Row[], all: readonly string[], names: readonly string[]): readonly Column[] => {
   const unknown = names.find((name) => !all.includes(name));
   if (unknown !== undefined && rows.length > 0) throw usageError(`There is no column ${unknown}; there are ${all.join(', ')}`);
@@ -45,8 +45,7 @@ const linesOf = (columns: readonly Column[], rows: number): readonly string[] =>
 };
 
 /**
- * Returns a table of these rows: with the named fields or, without names, with the fields that people need first and
- * that fit into `width` characters.
+ * Without names, shows the fields that people need first and that fit into `width` characters.
  * @throws a usage error if a named field does not exist
  */
 export const tableOf = (
@@ -61,6 +60,5 @@ export const tableOf = (
   return { lines: linesOf(columns, rows.length), hidden: all.filter((name) => !columns.some((column) => column.name === name)) };
 };
 
-/** Returns whether a value can be shown as a table, which means that it is a list of objects. */
 export const isTabular = (value: unknown): value is readonly Row[] =>
   Array.isArray(value) && value.every((row) => typeof row === 'object' && row !== null && !Array.isArray(row));

@@ -2,10 +2,7 @@ import { type CommandDef, runCommand } from 'citty';
 import { usageError } from '../arguments.ts';
 import { readClientConfig } from '../read-client-config.ts';
 
-/**
- * The script for bash splits the typed words by a function of the package bash-completion. This one replaces it where
- * the package is not installed.
- */
+/** Splits the typed words where the package bash-completion, whose function does that, is not installed. */
 const BASH_WORDS = `if ! declare -F _get_comp_words_by_ref > /dev/null; then
   _get_comp_words_by_ref() {
     words=("\${COMP_WORDS[@]}")
@@ -18,7 +15,7 @@ fi
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
-/** Returns the names and summaries of the operations of the running platform; an empty list if it does not answer. */
+/** An empty list if the platform does not answer. */
 const operationNames = async (): Promise<readonly (readonly [string, string])[]> => {
   try {
     const { annalsUrl } = await readClientConfig({ needsKey: false });
@@ -30,8 +27,7 @@ const operationNames = async (): Promise<readonly (readonly [string, string])[]>
 };
 
 /**
- * Prints the completion script for a shell (`complete bash`), or the possible next words, for which the script asks
- * (`complete -- <words>`).
+ * Prints the script for a shell (`complete bash`), or the next words, for which it asks (`complete -- <words>`).
  * @throws a usage error if the shell is unknown
  */
 export const completeWords = async (main: CommandDef, words: readonly string[]): Promise<void> => {

@@ -1,4 +1,4 @@
-/** A column of a table: its field, the texts of its cells, and whether its values are objects or lists. */
+/** `isNested`: its values are objects or lists. */
 export type Column = { readonly name: string; readonly cells: readonly string[]; readonly isNested: boolean };
 
 const STATES = ['status', 'state', 'outcome', 'decision', 'result'];
@@ -46,10 +46,7 @@ export const inReadingOrder = (columns: readonly Column[]): readonly Column[] =>
 
 const isEmpty = ({ cells }: Column): boolean => cells.every((cell) => cell === '');
 
-/**
- * Returns the columns that fit into `width` characters, in the order in which people read them. The id is chosen before
- * less important fields, because other commands need it. Columns without any value are left out.
- */
+/** The id is chosen before less important fields, because other commands need it. Columns without any value are left out. */
 export const fittingColumns = (columns: readonly Column[], width: number, gap: number): readonly Column[] => {
   const ordered = inReadingOrder(columns);
   const filled = ordered.filter((column) => !isEmpty(column));

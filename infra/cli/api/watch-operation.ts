@@ -10,7 +10,7 @@ const MAX_SILENCE_MS = 40_000;
 
 const isTemporary = ({ status }: Response): boolean => status === 429 || status >= 500;
 
-/** Returns the tenant in the path of a request. @throws a usage error if the operation cannot be watched */
+/** @throws a usage error if the operation cannot be watched */
 const watchedTenant = ({ name, method }: ApiOperation, { path }: ApiRequest): string => {
   const [, tenant] = /^(?:\/v1)?\/tenants?\/([a-z0-9]+)/.exec(path) ?? [];
   if (method !== 'get' || tenant === undefined) throw usageError(`${name} cannot be watched: --watch needs a read of a tenant`);
@@ -39,7 +39,6 @@ async function* announcedTokens(response: Response, stop: AbortController): Asyn
   }
 }
 
-/** Sends a request, and repeats it while it fails for a temporary reason. */
 const answerTo = async (service: Service, request: ApiRequest): Promise<Response> => {
   for (;;) {
     const response = await sendRequest(service, request).catch(() => null);
@@ -48,10 +47,7 @@ const answerTo = async (service: Service, request: ApiRequest): Promise<Response
   }
 };
 
-/**
- * Creates the function that reads the answer and, if it has changed, prints it. The function returns false if the read
- * was refused for good; it has then printed the problem.
- */
+/** The function prints the answer if it has changed. It returns false if the read was refused for good, after printing the problem. */
 const printChanged = (service: Service, request: ApiRequest, options: ApiOptions) => {
   let shown: string | null = null;
   return async (token: string | null): Promise<boolean> => {
@@ -71,10 +67,8 @@ const printChanged = (service: Service, request: ApiRequest, options: ApiOptions
 };
 
 /**
- * Prints the answer of a read, and again each time that it has changed. Follows the stream of what changes in the
- * tenant, and connects again when the stream ends. A read can show data of several categories, so every change is a
- * reason to read again.
- * @returns the exit code 1 when the read or the stream is refused
+ * Prints the answer again each time that anything in the tenant changes, because a read can show several categories. Reconnects when the
+ * stream ends. Returns the exit code 1 when the read or the stream is refused.
  * @throws a usage error if the operation is not a read of a tenant
  */
 export const watchOperation = async (

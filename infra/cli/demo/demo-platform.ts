@@ -6,10 +6,7 @@ import { type Config, variableNames } from '../../config.ts';
 import { launch } from '../../processes/launch.ts';
 import { freePort } from '../../supervision/ports.ts';
 
-/**
- * The platform that the demo uses, and the demo's temporary directory. `isOwn`: the demo has started the platform, and
- * will remove it.
- */
+/** `isOwn`: the demo has started the platform, and will remove it. */
 export type DemoPlatform = {
   readonly url: string;
   readonly key: string;
@@ -21,10 +18,7 @@ export type DemoPlatform = {
 };
 
 const PREPARATION_TIMEOUT_MS = 5_000;
-/**
- * The mode of the demo's directory: other users may pass through it. If root runs the demo, PostgreSQL runs as another
- * user, and must reach its own directory inside the demo's directory.
- */
+/** Other users may pass through: if root runs the demo, PostgreSQL runs as another user and must reach its directory. */
 const PASSABLE = 0o711;
 
 const temporaryDir = (): string => {
@@ -37,8 +31,7 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   const port = await freePort();
   const broker = { natsUrl: undefined, natsAccountSeed: undefined, natsRunnerAccountSeed: undefined };
   const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, ...broker };
-  // The processes of the platform inherit the environment. Without these variables, they cannot use parts of another
-  // platform, such as its master key.
+  // Processes inherit the environment: without these variables, they cannot use parts of another platform.
   for (const name of variableNames) delete process.env[name];
   const own: Config = { ...config, ...embedded, annalsData: join(dir, 'data'), host: '127.0.0.1', port };
   const running = launch(own, { report });
@@ -53,8 +46,7 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
     return { url, key, isOwn: true, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
-    // If a database is still being created, this waits for it. Otherwise the creation would write files after the
-    // directory is removed.
+    // Wait for a database that is still being created: it would write files after the directory is removed.
     const settled = running.ready.then(
       () => {},
       () => {},
@@ -64,13 +56,10 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   }
 };
 
-/** The options of the demo. `on` is the URL of a running platform; without it, the demo starts a platform. */
+/** `on` is the URL of a running platform; without it, the demo starts one. */
 export type DemoOptions = { readonly on: string | undefined; readonly report: (line: string) => void; readonly stopped: AbortSignal };
 
-/**
- * Returns the running platform at the URL `on`, for which ANNALS_KEY must be set. Without `on`, starts a platform in a
- * temporary directory, without using the variables of the environment. `close` removes that directory.
- */
+/** With `on`, ANNALS_KEY must be set. Otherwise ignores the variables of the environment; `close` removes the directory. */
 export const openDemoPlatform = async (config: Config, { on, report, stopped }: DemoOptions): Promise<DemoPlatform> => {
   const dir = temporaryDir();
   const remove = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });

@@ -27,10 +27,7 @@ const tenantOf = async (api: Client): Promise<string> => {
   return tenant.id;
 };
 
-/**
- * Creates, over REST, an agent, a webhook integration for this agent, and an API key for its runner. The path of each
- * is added to `created` at once, so that it can be deleted even if the next step fails.
- */
+/** The path of each resource is added to `created` at once, so that it can be deleted even if the next step fails. */
 const createSetup = async (api: Client, tenant: string, created: string[]): Promise<Setup> => {
   const slug = `demo-${randomUUID().slice(0, 8)}`;
   const agent = await api.post<{ id: string }>(`/tenant/${tenant}/agents`, { name: 'Demo', slug });
@@ -68,16 +65,10 @@ const count = <T>(items: readonly T[], matches: (item: T) => boolean): number =>
 
 type Sent = { posts: number; retried: number; accepted: number; redelivered: number; rejected: number; others: number };
 
-/**
- * Returns whether a delivery was accepted. A delivery can be recorded although its response was 503; posting it again
- * then gets 200, as for a redelivery.
- */
+/** A delivery can be recorded although its response was 503; posting it again then gets 200. */
 const isAccepted = ({ status, posts }: Answer): boolean => status === 202 || (status === 200 && posts > 1);
 
-/**
- * Posts every delivery once. Then posts every third delivery again, and every tenth one with another id and a forged
- * signature.
- */
+/** Posts all deliveries once, every third again, and every tenth with another id and a forged signature. */
 const send = async (hook: string, secret: string, deliveries: readonly Delivery[]): Promise<Sent> => {
   const again = deliveries.filter((_, index) => index % 3 === 0);
   const forged = deliveries.filter((_, index) => index % 10 === 0).map((delivery) => ({ ...delivery, id: randomUUID() }));
@@ -95,7 +86,7 @@ const send = async (hook: string, secret: string, deliveries: readonly Delivery[
 
 type Observed = { listed: number; delivered: number; distinct: number; unchanged: number };
 
-/** Waits until the service lists every delivery and the runner has recorded every event. Then counts both. */
+/** Waits until all deliveries are listed and all events recorded. */
 const observe = async (api: Client, platform: DemoPlatform, setup: Setup, deliveries: readonly Delivery[]): Promise<Observed> => {
   const path = `/tenant/${setup.tenant}/webhook-integrations/${setup.integration}/deliveries?outcome=accepted&limit=200`;
   await eventually(
@@ -142,10 +133,7 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
   return agree ? 0 : 1;
 };
 
-/**
- * What the demo must remove at its end: its runner, and the resources at the paths in `created`. More resources can be
- * added to `created` while `setup` is pending.
- */
+/** What the demo removes at its end. More can be added to `created` while `setup` is pending. */
 type Traces = { readonly runners: ChildProcess[]; readonly created: string[]; setup?: Promise<Setup> };
 
 const runDemo = async (platform: DemoPlatform, traces: Traces): Promise<number> => {
@@ -163,10 +151,7 @@ const runDemo = async (platform: DemoPlatform, traces: Traces): Promise<number> 
   return report(deliveries.length, sent, await observe(api, platform, setup, deliveries));
 };
 
-/**
- * Stops the runner. Deletes the resources that the demo has created, the last one first, unless the whole platform is
- * removed anyway.
- */
+/** Deletes the newest resource first; none if the whole platform is removed anyway. */
 const removeTraces = async ({ url, key, isOwn }: DemoPlatform, { runners, created, setup }: Traces): Promise<void> => {
   await Promise.all(runners.map(stopRunner));
   if (isOwn) return;
@@ -176,11 +161,7 @@ const removeTraces = async ({ url, key, isOwn }: DemoPlatform, { runners, create
     await remove(path).catch((error: Error) => printError(`not deleted, delete it yourself: ${path} (${error.message})`));
 };
 
-/**
- * Posts deliveries like a provider, lets a runner run a command for each, and checks that all counts agree. Uses a new
- * platform, or the running one at the URL `on`.
- * @returns the exit code
- */
+/** Posts deliveries like a provider, lets a runner run a command for each, and checks the counts. Returns the exit code. */
 export const demo = async (config: Config, on: string | undefined): Promise<number> => {
   const stop = new AbortController();
   const interrupted = new Promise<number>((resolve) =>

@@ -2,10 +2,8 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One webhook delivery of GitHub. */
 export type Delivery = { readonly id: string; readonly event: string; readonly body: string };
 
-/** Returns one delivery for each example payload in the package @octokit/webhooks-examples. */
 export const exampleDeliveries = (): Delivery[] => {
   const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: unknown[] }[];
   return examples.flatMap(({ name, examples: payloads }) =>
@@ -19,13 +17,10 @@ const UNAVAILABLE = 503;
 const MAX_POSTS = 20;
 const RETRY_DELAY_MS = 500;
 
-/** `status` is the status of the last response, `posts` the number of times that the delivery was posted. */
+/** `status` is that of the last response, `posts` how often the delivery was posted. */
 export type Answer = { readonly status: number; readonly posts: number };
 
-/**
- * Posts a delivery with GitHub's headers, signed with the secret. While the service answers 503, it is posted again, as
- * a provider would do.
- */
+/** Posts again while the service answers 503, as a provider would do. */
 export const deliver = async (hook: string, secret: string, delivery: Delivery): Promise<Answer> => {
   for (let posts = 1; ; posts++) {
     const status = await post(hook, secret, delivery);
@@ -47,10 +42,7 @@ const post = async (hook: string, secret: string, { id, event, body }: Delivery)
   return response.status;
 };
 
-/**
- * Runs `work` for every item, on at most `concurrency` items at a time.
- * @returns the results in the order of the items
- */
+/** The results are in the order of the items. */
 export const mapConcurrently = async <T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   let next = 0;

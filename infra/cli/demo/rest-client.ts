@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls `look` until `isDone` accepts its result, or the time is over. @returns the last result */
+/** Returns the last result. */
 export const eventually = async <T>(look: () => T | Promise<T>, isDone: (found: T) => boolean, timeoutMs: number): Promise<T> => {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     const found = await look();
@@ -27,7 +27,6 @@ export const client = (url: string, key: string) => {
     post: async <T>(path: string, body: object): Promise<T> => (await (await call('POST', path, body)).json()) as T,
     remove: async (path: string): Promise<void> => void (await call('DELETE', path)),
     get: async <T>(path: string): Promise<T> => (await (await call('GET', path)).json()) as T,
-    /** Returns all items of a list, which it reads page by page. */
     all: async <T>(path: string): Promise<T[]> => {
       const items: T[] = [];
       for (let next: string | undefined = path; next; ) {
