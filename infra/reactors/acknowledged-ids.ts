@@ -2,13 +2,10 @@ import type { Position, Recorded } from '../../domain/event.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/**
- * Returns the first 64 bits of a random UUID. The set stores only these bits. In a set of a million ids, about one
- * look-up in 10^13 wrongly finds an id that was not added.
- */
+/** The first 64 bits of a random UUID. In a set of a million, about one look-up in 10^13 wrongly finds an id. */
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 
-/** Creates a set of event ids that needs eight bytes per id. The first look-up after an addition sorts the set. */
+/** Eight bytes per id. The first look-up after an addition sorts the set. */
 export const createIdSet = () => {
   let keys = new BigUint64Array(1024);
   let size = 0;
@@ -58,8 +55,7 @@ const addSettled = (ids: IdSet, { type, data }: Recorded<SettlingEvent>): void =
 };
 
 /**
- * Reads the log from a position to its current end.
- * @returns the ids of the messages that were acknowledged or given up in that part of the log
+ * Returns the ids of messages acknowledged or given up from the position to the current end of the log.
  * @throws the error that ended the subscription, or the reason of the aborted signal
  */
 export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {

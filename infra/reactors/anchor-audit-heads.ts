@@ -15,10 +15,7 @@ const LOCK = 'reactor audit anchors';
 
 type Anchor = { readonly url: string; readonly client: Pick<GuardedClient, 'status'> };
 
-/**
- * Returns the text that is posted for an audit head: one line of JSON. `annals verify --audit --anchors` reads such
- * lines.
- */
+/** One line of JSON, as `annals verify --audit --anchors` reads it. */
 const anchorText = ({ head_id: _, ...head }: PostedHead): string => `${JSON.stringify(head)}\n`;
 
 const postTo =
@@ -38,14 +35,13 @@ export type HeadAnchorerParts = TimedReactorParts & {
   readonly log: Log;
   /** The URL to which audit heads (signed hashes of audit logs) are posted. */
   readonly url: string;
-  /** Opens the HTTP client. Called when an audit head must be posted for the first time. */
+  /** Called when the first audit head must be posted. */
   readonly openClient: () => Promise<Anchor['client']>;
 };
 
 /**
- * Starts the reactor that posts each signed audit head of every tenant to a URL outside the platform, the oldest first.
- * It records that the head was received. After a failure, it posts the same head again, with growing delays of up to
- * five minutes.
+ * Posts each signed audit head of every tenant to a URL outside the platform, the oldest first, and records that it was received. After a
+ * failure, posts the same head again, with growing delays of up to five minutes.
  */
 export const startHeadAnchorer = ({ log, url, openClient, ...parts }: HeadAnchorerParts) => {
   const { logger, now = Date.now } = parts;

@@ -30,10 +30,7 @@ const IDLE_TICKS = 5;
 /** The maximum number of batches of results that are recorded before the runs are looked at again. */
 const MAX_BATCHES = 20;
 
-/**
- * The maximum number of attempts to record a result that cannot be recorded although all services work. After that, the
- * result is dropped.
- */
+/** A result that still cannot be recorded after these attempts, although all services work, is dropped. */
 const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 2_000;
 
@@ -43,7 +40,7 @@ const isTemporary = (error: unknown): boolean =>
   (error instanceof LogError && error.kind === 'unavailable') ||
   (error instanceof Refusal && error.code === 'unavailable');
 
-/** A message from a runner, and the valid result that it contains. */
+/** `report` is the valid result in the message. */
 type Received = { readonly message: JsMsg; readonly report: Report };
 
 const isValid = (received: { readonly message: JsMsg; readonly report: Report | null }): received is Received => received.report !== null;
@@ -56,14 +53,14 @@ const retryOrDrop = async (message: JsMsg): Promise<void> => {
 /** The services that need the keys of tenants: the vault, which encrypts event data, and the blob store. */
 export type BenchmarkServices = { readonly vault: Pick<SealedEvents, 'sealEvent'>; readonly blobs: BlobStore };
 
-/** The parts that the reactor needs. `services` is called when a run is open for the first time. */
+/** `services` is called when a run is open for the first time. */
 export type BenchmarkRunnerParts = TimedReactorParts & {
   readonly log: Log;
   readonly nats: NatsConnection;
   readonly services: () => Promise<BenchmarkServices>;
 };
 
-/** Creates the contexts of tenants, and what sends runs. `now` returns milliseconds since 1970. */
+/** `now` returns Unix milliseconds. */
 const openTick = (log: Log, { vault, blobs }: BenchmarkServices, now: () => number) => {
   const ctx = reactorContext(log, { actor: BENCHMARKS, now });
   return {
@@ -77,9 +74,8 @@ type ContextOf = ReturnType<typeof openTick>['contextOf'];
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
 /**
- * Starts the reactor for benchmark runs. It sends runs to the runners of their agents, records the results that the
- * runners publish, and ends runs whose message was acknowledged or given up, or whose time is over. Only one process
- * does this at a time. A step that is repeated after a crash has no second effect.
+ * Sends runs to runners, records the results that they publish, and ends runs whose message was acknowledged or given up, or whose time is
+ * over. Only one process does this at a time. Repeating a step after a crash has no second effect.
  */
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
   const { logger, now = Date.now } = parts;
@@ -90,10 +86,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
   let hasBacklog = false;
   let openReports = openOnce(() => openScoreReports(nats));
 
-  /**
-   * Records the results of one run. Results that still cannot be recorded after several attempts, although all services
-   * work, are dropped.
-   */
+  /** Drops results that still fail after several attempts although all services work. */
   const recordGroup = async (contextOf: ContextOf, received: readonly Received[]): Promise<void> => {
     try {
       const reports = received.map(({ report }) => report);
@@ -118,7 +111,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     await forEachConcurrently(Object.values(groups), (group) => recordGroup(contextOf, group!));
   };
 
-  /** Records the published results. @returns whether all results are recorded that were published before the call */
+  /** Returns whether all results are recorded that were published before the call. */
   const recordPublished = async (contextOf: ContextOf): Promise<boolean> => {
     const reports = await openReports();
     try {
@@ -129,7 +122,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       }
       return false;
     } catch (error) {
-      // The server may have lost the stream or the consumer, so create them again at the next call.
+      // The server may have lost the stream or the consumer: create them again at the next call.
       openReports = openOnce(() => openScoreReports(nats));
       throw error;
     }
@@ -141,17 +134,16 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       intervalMs: INTERVAL_MS,
       failure: 'benchmark runs cannot continue now; trying again',
       run: async (reads, at) => {
-        // The stream is created before the first run is sent, so that it exists when a runner publishes results.
+        // Create the stream before the first run is sent, so that it exists when a runner publishes results.
         const reports = await openReports();
         const isIdle = !(await hasOpenRuns(reads));
-        // Late results must be removed even if no run is open. So the stream is also checked then, but less often.
+        // Late results must be removed even if no run is open, so check the stream then, too, but less often.
         if (isIdle && !hasBacklog && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
         const { contextOf, messages } = openTick(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
         const isDrained = await recordPublished(contextOf);
         hasBacklog = !isDrained;
-        // A runner publishes its results before it acknowledges the message of the run. So if this message was
-        // acknowledged or given up, record the published results before the run is handled.
+        // A runner publishes results before it acknowledges the run: after that, record them before the run is handled.
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
         await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
           advanceRun(contextOf(tenant_id), messages, { id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(

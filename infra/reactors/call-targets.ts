@@ -13,29 +13,23 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor cron targets';
-/**
- * The maximum number of runs of one tenant that wait in this process. With more, the query would find only runs of this
- * tenant, and none of other tenants.
- */
+/** With more in this process, the query would find only runs of this tenant, and none of others. */
 const MAX_WAITING_PER_TENANT = 2_500;
 
-/** The parts that are needed to call external targets. `services` is called when the first target must be called. */
+/** `services` is called when the first target must be called. */
 export type TargetCallerParts = TimedReactorParts & {
   readonly log: Log;
   readonly services: () => Promise<{ readonly client: GuardedClient; readonly vault: Pick<Vault, 'open'> }>;
 };
 
-/** Returns the function that calls the target of a run. `now` returns milliseconds since 1970. */
+/** `now` returns Unix milliseconds. */
 export const createCaller = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number) => {
   const ctx = reactorContext(log, { actor: SCHEDULER, now, seed: (at) => `attempt ${at}` });
   const calls = { agents: createAgentChecks(ctx), send: (request: TargetRequest) => sendToTarget(client, request) };
   return ({ tenant_id, ...run }: DueRunOfTenant): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), open: vault.open }, calls, run);
 };
 
-/**
- * Returns a function that creates a value, and creates it again if it is older than one second. So what a caller of
- * targets remembers about agents is at most that old.
- */
+/** Creates a value again after one second, so what a caller of targets remembers about agents is at most that old. */
 const renewed = <T>(create: () => T): (() => T) => {
   let known: { readonly value: T; readonly until: number } | undefined;
   return () => {
@@ -47,7 +41,7 @@ const renewed = <T>(create: () => T): (() => T) => {
 type DueRunOfTenant = DueRun & { readonly tenant_id: string };
 type DueCall = DueRunOfTenant & { readonly target: string };
 
-/** Creates the set of calls that wait or are running. `call` must not reject. */
+/** `call` must not reject. */
 const createCalls = (call: (run: DueRunOfTenant) => Promise<void>) => {
   const queue = createCallQueue(MAX_REQUESTS);
   const underWay = new Map<string, { readonly tenant_id: string; readonly ended: Promise<void> }>();

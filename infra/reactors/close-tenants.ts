@@ -14,10 +14,7 @@ export const closeTenants = async (log: Log, ids: readonly string[], at: string)
   for (const id of ids) await closeTenant(ctx, id).catch(ignoreErased);
 };
 
-/**
- * Starts the reactor that checks every five minutes whether tenants must be closed for good, and closes them. If none
- * is due, a check costs one index look-up.
- */
+/** Checks every five minutes whether tenants must be closed for good. If none is due, this costs one index look-up. */
 export const startTenantCloser = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
   startTimedReactor(
     {

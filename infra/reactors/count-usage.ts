@@ -51,8 +51,7 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
     void subscription.failure.then((failure) => {
       if (failure && !signal.aborted) logger.warn({ error: failure.message }, 'usage is not counted against budgets any more');
     });
-    // Nothing is recorded before the log has been read to its end, because the totals of the present hour are
-    // incomplete until then.
+    // Record nothing before the log is read to its end: the totals of the present hour are incomplete until then.
     await caughtUp.promise;
     while (!signal.aborted) {
       await untilDone(() => counter.record(ctx));

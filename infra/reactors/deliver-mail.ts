@@ -25,10 +25,7 @@ const ACTOR: Actor = { kind: 'system', id: 'mail' };
 
 type MailServices = { readonly vault: Vault; readonly blobs: BlobStore };
 
-/**
- * The parts that are needed to deliver mail. `services` is called when the first message is due. If `smtpUrl` is not
- * set, external mail waits.
- */
+/** `services` is called when the first message is due. Without `smtpUrl`, external mail waits. */
 export type MailDelivererParts = TimedReactorParts & {
   readonly log: Log;
   readonly domain: string;
@@ -51,7 +48,7 @@ const openDelivery = async (parts: MailDelivererParts, reads: Pick<Reads, 'rows'
   const { log, domain, smtpUrl, services, windows, logger, now = Date.now } = parts;
   const { vault, blobs } = await services();
   const ctx = reactorContext(log, { actor: ACTOR, now });
-  // A subscription keeps the rules of tenants in this cache up to date. So they need not be read for each message.
+  // A subscription keeps the rules of tenants current, so they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();
   const guardrails = guardrailPort({ cache: rules, logger, windows, hasHeld: hasHeldOver(reads) });

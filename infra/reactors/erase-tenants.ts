@@ -21,34 +21,22 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 2_000;
 const LOCK = 'reactor tenant erasures';
-/**
- * The command that frees disk space in an external event store. The operator of the event store must run it on every
- * node.
- */
+/** Frees disk space in an external event store. Its operator must run it on every node. */
 const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
 
 export type ErasureReactorParts = TimedReactorParts & {
   readonly log: Log;
-  /**
-   * Returns the connection to the broker; null if no broker is configured.
-   * @throws Error if the broker cannot be reached at present
-   */
+  /** Null if no broker is configured. @throws Error if the broker cannot be reached at present */
   readonly nats: () => Promise<NatsConnection | null>;
-  /** Returns the place of the stored files; null if no file store is configured. */
+  /** Null if no file store is configured. */
   readonly blobs: () => Promise<BlobBackend | null>;
   readonly annalsData: string;
-  /**
-   * Opens the key that signs receipts. The reactor needs only the id of this key, unless the platform has no such key
-   * yet.
-   */
+  /** Opens the key that signs receipts. Only its id is needed, unless the platform has no such key yet. */
   readonly vault: Pick<LazyVault, 'open'>;
   readonly onStep?: OnStep;
 };
 
-/**
- * Scavenges the embedded event store, so that destroyed keys are also erased from its disk. If the event store is
- * external, logs a warning that its operator must scavenge it.
- */
+/** Erases destroyed keys from the disk of the embedded store. For an external one, logs that its operator must scavenge it. */
 const scavenge = async ({ annalsData, logger }: ErasureReactorParts): Promise<void> => {
   const dir = join(annalsData, 'store');
   if (!existsSync(join(dir, 'serving')))
@@ -62,8 +50,7 @@ const assertCaughtUp = (behind: readonly string[]): void => {
 };
 
 /**
- * Removes the messages, files and rows of a tenant, and frees the disk space of its destroyed keys in the event store.
- * All steps can be repeated after a failure.
+ * Removes messages, files and rows, and the disk space of destroyed keys in the event store. All steps can be repeated.
  * @throws Error if projections or rebuilds have not reached the position of the erasure
  */
 const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
@@ -75,27 +62,24 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   onStep('remove the files');
   const backend = await parts.blobs();
   const blobs = backend ? await removeTenantBlobs(backend, tenant) : 0;
-  // A separate connection is used. Deleting from a large table takes longer than the time limit for statements of the
-  // pool.
+  // Use a separate connection: deleting from a large table takes longer than the pool's time limit for statements.
   const { default: driver } = await import('pg');
   const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure', '-c statement_timeout=0'));
   await db.connect();
   try {
     const at = parseToken(position)!;
-    // After this position, projections ignore the events of the tenant. So rows are removed only when all projections
-    // have reached it.
+    // Projections ignore the tenant's events after this position, so remove rows only when all have reached it.
     assertCaughtUp(await projectionsBehind(db, at));
     await eraseTenantRows(db, tenant, onStep);
     assertCaughtUp(await rebuildsBehind(db, at));
-    // Rows are removed a second time, because a rebuild may have written rows in between.
+    // Remove rows a second time, because a rebuild may have written some in between.
     await eraseTenantRows(db, tenant);
   } finally {
     await db.end();
   }
   onStep('scavenge the event store');
   await scavenge(parts);
-  // Messages are removed a second time. The relay may have published a message that it had decrypted before the data
-  // key was destroyed.
+  // Remove them a second time: the relay may have published a message that it decrypted before the key was destroyed.
   onStep('remove late messages');
   return { messages: messages + (await removeMessages()), blobs };
 };
@@ -113,9 +97,8 @@ const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): Erasur
   });
 
 /**
- * Carries out the remaining steps of the erasure of a tenant. Each step finds out whether an earlier attempt has
- * already done it.
- * @returns false if not all events of the tenant are counted yet, so that another attempt must continue
+ * Each step finds out whether an earlier attempt has done it. Returns false if not all events are counted yet: another attempt must
+ * continue.
  */
 export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<boolean> => {
   const ctx = reactorContext(parts.log, { now }).inTenant(tenant);
@@ -126,10 +109,7 @@ export const finishErasure = async (parts: ErasureReactorParts, tenant: string, 
   return true;
 };
 
-/**
- * Follows the log. Keeps the ids of tenants whose erasure has started but is not completed. While there are any, no
- * position is stored, so that they are found again after a restart.
- */
+/** Keeps the tenants whose erasure is not completed. Meanwhile, stores no position, so that a restart finds them again. */
 const followErasures = (parts: FollowerParts) => {
   const open = new Set<string>();
   const { close } = followEvents(
@@ -145,10 +125,7 @@ const followErasures = (parts: FollowerParts) => {
   return { open, close };
 };
 
-/**
- * Starts the reactor that finishes the erasures of tenants that requests have started, including interrupted ones. Only
- * one process does this at a time. A failed attempt is repeated.
- */
+/** Finishes erasures that requests have started, also interrupted ones. Only one process does this at a time. Repeats failed attempts. */
 export const startTenantEraser = (parts: ErasureReactorParts & FollowerParts): { close: () => Promise<void> } => {
   const { logger, now = Date.now } = parts;
   const { open, close } = followErasures(parts);

@@ -8,10 +8,7 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 5_000;
 const LOCK = 'reactor session expiry';
 
-/**
- * Starts the reactor that checks every five seconds whether sessions or approvals must expire, and expires them. If none
- * is due, a check costs two index look-ups.
- */
+/** Checks every five seconds whether sessions or approvals must expire. If none is due, this costs two index look-ups. */
 export const startSessionExpirer = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
   startTimedReactor(
     {

@@ -15,7 +15,7 @@ export type RotationFinisherParts = TimedReactorParts & {
   readonly masterKeyFile: string;
   readonly annalsData: string;
   readonly vault: Pick<LazyVault, 'open'>;
-  /** Returns the place of the stored files; null if no file store is configured. */
+  /** Null if no file store is configured. */
   readonly blobs: () => Promise<BlobPlace | null>;
   readonly graceMs?: number;
 };
@@ -44,15 +44,9 @@ const continueDataKey = async (parts: RotationFinisherParts, record: RotationRec
   logger.info({ tenant, kid, ...resealed }, 'the data key of a tenant was replaced');
 };
 
-/**
- * Starts the reactor that continues key rotations that `annals vault rotate` has started but not completed, for example
- * because it was killed. The modules are loaded only if there is such a rotation.
- */
+/** Continues rotations of `annals vault rotate` that were not completed, for example because it was killed. Loads the modules only then. */
 export const startRotationFinisher = (parts: RotationFinisherParts) => {
-  /**
-   * The id of the new master key for which all keys were prepared. Until an operator confirms the new master key, the
-   * rotation waits.
-   */
+  /** The new master key for which all keys were prepared. The rotation waits until an operator confirms it. */
   let prepared: string | null = null;
 
   const run = async (): Promise<boolean> => {

@@ -9,10 +9,7 @@ const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
 /** How often the position up to which all events are handled is stored, in milliseconds. */
 const STORE_INTERVAL_MS = 10_000;
 
-/**
- * The event types that a reactor handles, and the function that handles an event. `name` is that of its stored position.
- * `failure` is the text that is logged while `handle` fails and is repeated.
- */
+/** `name` is that of the stored position. `failure` is logged while `handle` fails and is repeated. */
 export type EventFollower = {
   readonly name: string;
   readonly eventTypes: readonly string[];

@@ -12,19 +12,16 @@ const LOCK = 'reactor memory imports';
 
 type Services = { readonly blobs: BlobStore; readonly unpack: Unpack };
 
-/** The parts that are needed to import files. `services` is called when the first import is requested. */
+/** `services` is called when the first import is requested. */
 export type MemoryImporterParts = TimedReactorParts & { readonly log: Log; readonly services: () => Promise<Services> };
 
-/** Returns the function that creates the context of the imports of a tenant. `now` returns milliseconds since 1970. */
+/** `now` returns Unix milliseconds. */
 export const importContexts = (log: Log, blobs: BlobStore, now: () => number) => {
   const ctx = reactorContext(log, { now });
   return (tenant: string) => ({ ...ctx.inTenant(tenant), blobs: blobs.of(tenant) });
 };
 
-/**
- * Starts the reactor that completes the imports into memories of agents, one after another. Only one process does this
- * at a time.
- */
+/** Completes imports into memories of agents, one after another. Only one process does this at a time. */
 export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterParts) => {
   const { logger, now = Date.now } = parts;
   const openServices = openOnce(services);

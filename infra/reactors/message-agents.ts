@@ -17,7 +17,7 @@ const LOCK = 'reactor cron messages';
 
 type MessengerVault = Pick<Vault, 'uniqueId' | 'sealEvent'>;
 
-/** The parts that are needed to send messages to agents. `openVault` is called when the first message must be sent. */
+/** `openVault` is called when the first message must be sent. */
 export type AgentMessengerParts = TimedReactorParts & {
   readonly log: Log;
   readonly openVault: () => Promise<MessengerVault>;
@@ -35,15 +35,14 @@ const settlementOf = ({ settled_message, settled_outcome, settled_at, settled_pu
 });
 
 /**
- * Starts the reactor that sends the messages of those cron jobs that call agents, and records how these messages end.
- * Only one process does this at a time. If a message is sent twice after a crash, both copies have the same id, so that
- * runners recognise the second one.
+ * Sends the messages of cron jobs that call agents, and records how these end. Only one process does this at a time. Two copies sent around
+ * a crash have the same id, so that runners recognise the second one.
  */
 export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessengerParts) => {
   const { logger, now = Date.now } = parts;
   const vault = openOnce(openVault);
 
-  /** Calls `work` for each run. An error in one call does not affect the others. */
+  /** An error in one call does not affect the others. */
   const forEachRun = <R extends { readonly id: string }>(runs: readonly R[], work: (run: R) => Promise<void>): Promise<void> =>
     forEachConcurrently(runs, (run) =>
       work(run).catch((error: Error) =>

@@ -5,11 +5,7 @@ import { isReleased, releasedEvent } from '../../domain/webhooks/release.ts';
 import { firstEvent } from '../eventstore/client-read.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
-/**
- * Reads all events of a delivery that is sent again or released, the oldest first. Returns an empty list if the delivery
- * was erased.
- * @throws LogError
- */
+/** All events of a delivery that is sent again or released, the oldest first. Empty if it was erased. @throws LogError */
 export const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[]> => {
   try {
     return await Array.fromAsync(log.read(stream));
@@ -19,7 +15,7 @@ export const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Re
   }
 };
 
-/** Returns the fault of the stored body of a release; null if it is the body that was released. */
+/** Null if the stored body is the one that was released. */
 const faultOf = (sha256: string, stored: Recorded | undefined, clear: Recorded | null): string | null => {
   if (!stored) return 'the redacted body of a release is missing';
   if (clear && hash('sha256', clear.data as Uint8Array, 'hex') !== sha256) return 'the redacted body of a release is another one';

@@ -9,10 +9,7 @@ type ProvisionerParts = FollowerParts & {
   readonly openVault: () => Promise<Pick<Vault, 'uniqueId'>>;
 };
 
-/**
- * Starts the reactor that creates the internal mailbox of every new agent. Any number of processes can run this
- * reactor.
- */
+/** Creates the internal mailbox of every new agent. Any number of processes can run it. */
 export const startMailboxProvisioner = (parts: ProvisionerParts): { close: () => Promise<void> } => {
   const { log, domain, openVault } = parts;
   const ctx = reactorContext(log);

@@ -40,10 +40,7 @@ const replaceUnreadable = (logger: RelayLogger, event: Recorded, error: unknown)
   return null;
 };
 
-/**
- * Publishes each event of the subscription. An event that cannot be decrypted or encoded is logged and skipped, or sent
- * without its text, so that later events are still published.
- */
+/** An event that cannot be decrypted or encoded is logged, and skipped or sent without its text, so that later ones are published. */
 export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const { log, nats, logger, publicUrl, openEvent } = relay;
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
@@ -56,10 +53,7 @@ export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, ac
     }
     return publisher.add(message);
   };
-  /**
-   * Decrypts an event. Returns a promise only if `openEvent` returns one; null for an event that must not be sent.
-   * @throws LogError
-   */
+  /** Returns a promise only if `openEvent` returns one; null for an event that must not be sent. @throws LogError */
   const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {
     try {
       const opening = openEvent(event);

@@ -7,15 +7,9 @@ import { readsOver } from '../readmodel/postgres-read-model.ts';
 
 const MAX_READERS = 2;
 
-/**
- * The database sessions of the reactors of a process: one that holds the locks of all of them, and at most two for their
- * queries. The methods throw the driver's error if the database is unavailable.
- */
+/** One session holds the locks of all reactors of a process, at most two run queries. @throws the driver's error */
 export type ReactorSessions = {
-  /**
-   * Tries to get the lock with this name, without waiting. In one process, only one reactor may use a name. Returns
-   * whether this process holds the lock now.
-   */
+  /** Does not wait. In one process, only one reactor may use a name. Returns whether this process holds the lock now. */
   readonly acquire: (name: string) => Promise<boolean>;
   readonly reads: Pick<Reads, 'rows'>;
   readonly query: pg.Pool['query'];

@@ -15,10 +15,7 @@ import { openAdvisories, type ReceivedAdvisory } from '../nats/advisories.ts';
 import { ensureInbound } from '../nats/jetstream.ts';
 import { errorReason, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 
-/**
- * A message that was acknowledged or given up. `seconds` is the time from the receipt of the delivery until then; null
- * if it is not known.
- */
+/** `seconds` is the time from the receipt of the delivery to the acknowledgement or giving up; null if not known. */
 export type SettledMessage = Pick<Acknowledgement.Advisory, 'outcome' | 'attempts'> & { readonly seconds: number | null };
 
 export type RecorderParts = {
@@ -26,25 +23,18 @@ export type RecorderParts = {
   nats: NatsConnection;
   logger: Logger;
   intervalMs?: number;
-  /**
-   * Called for each message after this process has recorded in the log that the message was acknowledged or given up.
-   */
+  /** Called after this process has recorded the outcome in the log. */
   onSettled?: (settled: SettledMessage) => void;
 };
 
 const INTERVAL_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 5_000 };
-/**
- * The time in milliseconds without an advisory after which the recorder checks that the server can store advisories.
- */
+/** After this many milliseconds without an advisory, the recorder checks that the server can store advisories. */
 const PROBE_INTERVAL_MS = 5_000;
 
 const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
 
-/**
- * Loads the state of an acknowledgement stream. It reads only the last event, which contains everything that later
- * decisions need.
- */
+/** Reads only the last event, which contains everything that later decisions need. */
 const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStream> => {
   const last = (await log.last(stream)) as Recorded<Acknowledgement.AcknowledgementEvent> | null;
   if (!last) return { state: Acknowledgement.initial, revision: -1 };
@@ -94,10 +84,7 @@ const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: Rec
   seconds: receivedAt === null ? null : Math.max(0, Date.parse(at) - Date.parse(receivedAt)) / 1_000,
 });
 
-/**
- * The state of the recorder. `reason` is why it does not work; null if it works. `isStreamStopped` is whether JetStream
- * refuses to store advisories, for example after a write error; acknowledgements are then not recorded.
- */
+/** `reason` is null if the recorder works. `isStreamStopped`: JetStream refuses to store advisories, for example after a write error. */
 export type RecorderStatus = { readonly reason: string | null; readonly isStreamStopped: boolean };
 
 type Recorder = Required<RecorderParts> & { readonly writer: string; readonly retry: Backoff; status: RecorderStatus };
@@ -139,10 +126,7 @@ const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Prom
   }
 };
 
-/**
- * Logs a failure, and waits before the next attempt. The log line is a warning only if the recorder worked before the
- * failure.
- */
+/** Logs a warning only if the recorder worked before. */
 const backOff = async (recorder: Recorder, error: unknown, signal: AbortSignal): Promise<void> => {
   const isFirst = recorder.status.reason === null;
   recorder.status = { reason: errorReason(error), isStreamStopped: mayBeStoppedStream(error) };

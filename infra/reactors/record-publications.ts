@@ -17,10 +17,7 @@ export type PublicationRecorderParts = {
 const INTERVAL_MS = 2_000;
 const STREAM = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
 
-/**
- * Appends the event, unless the log already contains it.
- * @returns the position up to which publications are then recorded
- */
+/** Appends nothing if the log already contains the event. Returns the position up to which publications are then recorded. */
 const record = async (log: Log, published: Position): Promise<Position> => {
   const last = (await log.last(STREAM)) as Recorded<Publication.PublicationEvent> | null;
   const state = last ? Publication.evolve(Publication.initial, last) : Publication.initial;
@@ -33,10 +30,8 @@ const record = async (log: Log, published: Position): Promise<Position> => {
 };
 
 /**
- * Starts the recorder. Every few seconds, it records the log position up to which messages are published: one event for
- * all deliveries since the last record, and none if there were no deliveries. From this event, the read models know
- * which deliveries are published, without a write for each of them. If several processes run this recorder, only the
- * first one appends the event.
+ * Every few seconds, records the position up to which messages are published: one event for all deliveries since the last, so that read
+ * models know which are published without a write for each. With several processes, only the first one appends the event.
  */
 export const startPublicationRecorder = ({ log, relay, logger, intervalMs = INTERVAL_MS }: PublicationRecorderParts) => {
   const closing = new AbortController();

@@ -22,10 +22,7 @@ import { resumePosition } from './resume-position.ts';
 const INTERVAL_MS = 60_000;
 /** The time in milliseconds after its publication from which a message is searched for. */
 const OVERDUE_MS = 60_000;
-/**
- * An acknowledgement may wait at most this many milliseconds to be recorded. If one has waited longer, no message is
- * sent again, because any message may have been acknowledged.
- */
+/** In milliseconds. If an acknowledgement waits longer to be recorded, any message may have been acknowledged, so none is sent again. */
 const MAX_UNRECORDED_MS = 30_000;
 const CONCURRENCY = 8;
 const ACTOR = { kind: 'system', id: 'redrive' } as const;
@@ -35,10 +32,7 @@ export type RedriveParts = {
   readonly nats: NatsConnection;
   readonly reads: Pick<Reads, 'rows'>;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'debug'>;
-  /**
-   * Returns whether this process should search for lost messages now. Several processes could do it safely, because no
-   * message is sent again twice, but this would cost more.
-   */
+  /** Several processes could search safely, because no message is sent again twice, but this would cost more. */
   readonly isResponsible: () => boolean;
   /** Whether acknowledgements are being recorded. If not, no message is sent again. */
   readonly isRecording: () => boolean;
@@ -48,10 +42,7 @@ export type RedriveParts = {
   readonly overdueMs?: number;
 };
 
-/**
- * A message that was published, of which the log does not say that it was acknowledged or given up, and which the
- * broker does not have any more. `place` is the sort key of its log position.
- */
+/** Published, neither acknowledged nor given up in the log, and gone from the broker. `place` is the sort key of its log position. */
 type LostMessage = DeadMessage & { readonly place: string };
 
 type Redrive = Required<RedriveParts> & {
@@ -68,10 +59,7 @@ const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boole
   return state.messages === 0 || Date.now() - Date.parse(state.first_ts) < MAX_UNRECORDED_MS;
 };
 
-/**
- * Returns the range of messages to check; null if there is none. Messages that the relay has not published yet are left
- * out, because they are not lost.
- */
+/** Null if there is nothing to check. Messages that the relay has not published yet are not lost. */
 const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redrive, signal: AbortSignal): Promise<UnsettledRange | null> => {
   const now = Date.now();
   const overdue = await publishedThroughAt(reads, new Date(now - overdueMs).toISOString());
@@ -81,10 +69,7 @@ const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redriv
   return { through, since: new Date(now - MAX_MESSAGE_AGE_MS).toISOString() };
 };
 
-/**
- * Returns the messages of an agent that the broker does not have, although the read model shows them as neither
- * acknowledged nor given up.
- */
+/** The read model shows these messages as neither acknowledged nor given up, but the broker does not have them. */
 const missingOf = async ({ nats, reads }: Redrive, range: UnsettledRange, tenant: string, agent: string): Promise<LostMessage[]> => {
   const outstanding = createIdSet();
   await readOutstandingIds(nats, tenant, agent, outstanding.add);
@@ -101,10 +86,7 @@ const positionOf = (place: string): Position => {
   return { commit: BigInt(place.slice(0, half)), prepare: BigInt(place.slice(half)) };
 };
 
-/**
- * Returns those of the messages that are neither acknowledged nor given up in the log. The read model may lag behind
- * the log.
- */
+/** Asks the log, because the read model may lag behind it. */
 const unsettledIn = async (log: Log, lost: readonly LostMessage[], signal: AbortSignal): Promise<readonly LostMessage[]> => {
   const first = lost.map(({ place }) => place).reduce((a, b) => (a < b ? a : b));
   const settled = await acknowledgedIdsSince(log, positionOf(first), signal);
@@ -146,10 +128,8 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
 };
 
 /**
- * Starts the reactor that finds messages that the broker lost before a runner acknowledged them, for example because a
- * file of the broker is damaged. Every minute, it searches for such messages and sends them again. Messages that wait
- * for a runner are not affected. Messages that are older than the broker's retention time are not searched for; `annals
- * redrive` finds them.
+ * Every minute, finds messages that the broker lost before they were acknowledged, for example by a damaged file, and sends them again.
+ * Messages that wait for a runner are not affected. `annals redrive` finds those older than the broker's retention time.
  */
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };

@@ -9,28 +9,19 @@ import { type Relay, type RelayStatus, startRelay } from './relay.ts';
 
 export type RelayTask = Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'publicUrl' | 'masterKeyFile'> & { readonly eventstoreUrl: string };
 
-/**
- * `published` is the position up to which this relay has published every event, as a consistency token; null if that is
- * unknown.
- */
+/** Every event up to `published`, a consistency token, is published; null if unknown. */
 export type RelayReport = { readonly status: RelayStatus; readonly published: string | null };
 
 export type LogLevel = keyof RelayLogger;
 
-/**
- * The messages of the relay's process. `logged` is a line for the log, `damaged` reports a damaged record of the event
- * log, `failed` gives the reason why the process ends.
- */
+/** `logged` is a line for the log, `damaged` a damaged record of the event log, `failed` why the process ends. */
 export type RelayMessage =
   | ({ readonly kind: 'report' } & RelayReport)
   | { readonly kind: 'logged'; readonly level: LogLevel; readonly fields: object; readonly text: string }
   | { readonly kind: 'damaged'; readonly message: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/**
- * The messages to the relay's process. `start` comes first. On `report`, the process sends a report at once. On
- * `close`, it stops the relay and ends.
- */
+/** `start` comes first. On `report`, the process reports at once; on `close`, it stops the relay and ends. */
 export type RelayRequest = { readonly kind: 'start'; readonly task: RelayTask } | { readonly kind: 'report' | 'close' };
 
 /** How often the process sends a report without a request, in milliseconds. */
@@ -38,7 +29,7 @@ export const REPORT_INTERVAL_MS = 1_000;
 /** How often the process checks whether the relay's state has changed, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-/** Sends a message to the parent process. Resolves when the message is sent or cannot be sent. */
+/** Resolves when the message is sent or cannot be sent. */
 const send = (message: RelayMessage): Promise<void> =>
   new Promise((resolve) => (process.connected ? process.send!(message, undefined, undefined, () => resolve()) : resolve()));
 
@@ -57,11 +48,10 @@ const UNCONNECTED: RelayStatus = {
   is_stream_stopped: false,
 };
 
-/** Starts the relay. @returns the functions that handle the requests of the parent process */
+/** Returns the functions that handle the requests of the parent process. */
 const run = (task: RelayTask) => {
   const log = openLog(task.eventstoreUrl, { onDamage: (message) => void send({ kind: 'damaged', message }) });
-  // This connection logs no warnings, because the parent process has a connection of its own, which logs them when the
-  // broker cannot be reached.
+  // Log no warnings here: the parent process logs them for its own connection.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
   const { openEvent, prepare, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });

@@ -6,17 +6,14 @@ import type { Log } from '../eventstore/event-log.ts';
 import { readTip } from '../nats/jetstream.ts';
 import { resumePosition } from './resume-position.ts';
 
-/**
- * The events in the log that must still be published to runners: their number, and the age of the oldest one in
- * seconds.
- */
+/** `events` must still be published to runners; the oldest is `seconds` old. */
 export type RelayLag = { readonly events: number; readonly seconds: number };
 
 export type RelayLagParts = {
   readonly log: Log;
-  /** Returns the connection to the broker; undefined if there is none. */
+  /** Undefined if there is none. */
   readonly nats: () => NatsConnection | undefined;
-  /** Returns the relay of this process; undefined if this process has none. */
+  /** Undefined if this process has none. */
   readonly relay: () => { readonly publishedThrough: () => Position | null | Promise<Position | null> } | undefined;
 };
 
@@ -40,10 +37,7 @@ const later = (a: Position | null, b: Position | null | undefined): Position | n
   return comparePositions(a, b) > 0 ? a : b;
 };
 
-/**
- * Returns the position from which a relay would continue now, according to the broker; null if the broker does not
- * answer.
- */
+/** The position from which a relay would continue now; null if the broker does not answer. */
 const positionAtBroker = async ({ log, nats }: RelayLagParts): Promise<Position | null> => {
   const connection = nats();
   if (!connection) return null;
@@ -54,10 +48,7 @@ const positionAtBroker = async ({ log, nats }: RelayLagParts): Promise<Position 
   return found ?? null;
 };
 
-/**
- * Reads the events to publish that were appended after the last scan. Stops after a second; the next scan reads the
- * rest.
- */
+/** Stops after a second; the next scan reads the rest. */
 const scan = async (log: Log, state: State): Promise<void> => {
   const end = Promise.withResolvers<void>();
   const timer = setTimeout(end.resolve, SCAN_TIMEOUT_MS);

@@ -1,5 +1,4 @@
-// The entry point of the relay's process (see relay-process.ts). It is plain JavaScript. For an entry point in
-// TypeScript, Node would load its TypeScript compiler, which takes memory.
+// Starts the relay's process (see relay-process.ts). For TypeScript, Node would load its compiler, which takes memory.
 
 import { enableCompileCache } from 'node:module';
 

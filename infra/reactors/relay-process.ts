@@ -14,28 +14,21 @@ const SILENCE_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 500;
 /** The maximum time in milliseconds that `close` waits for the process. After that, it kills the process. */
 const CLOSE_TIMEOUT_MS = 10_000;
-/**
- * While the relay catches up, it creates many short-lived objects, of which it needs only a few at the same time.
- * Without this limit, its process would keep up to 48 MiB for them.
- */
+/** Catching up creates many short-lived objects. Without this limit, the relay's process would keep up to 48 MiB for them. */
 const NODE_FLAGS = ['--max-semi-space-size=2'];
 
 export type RelayProcessParts = {
   readonly task: RelayTask;
   readonly compileCache: string;
   readonly logger: RelayLogger;
-  /** Called with the message of each error that a damaged record of the event log causes. */
+  /** Called for each error that a damaged record of the event log causes. */
   readonly onDamage?: (message: string) => void;
 };
 
-/** The relay's process, as its parent process uses it. */
 export type RelayProcess = {
   /** Returns the last reported status. While the relay works, it is at most a second old. */
   readonly status: () => RelayStatus;
-  /**
-   * Asks the process for the position up to which its relay has published every event. Resolves to null if there is no
-   * answer.
-   */
+  /** Asks the process. Null if there is no answer. */
   readonly publishedThrough: () => Promise<Position | null>;
   readonly close: () => Promise<void>;
 };
@@ -73,9 +66,8 @@ const request = ({ child }: State, message: RelayRequest): void => {
 };
 
 /**
- * Runs the process once. It has a session of its own, which is a scheduling group on Linux, so it does not have to wait
- * for CPU time while this process and its projections use their share. Resolves when the process has ended.
- * @returns why it ended, and for how many milliseconds it ran
+ * Starts the process with a session of its own: on Linux a scheduling group, which need not wait for CPU time while projections use theirs.
+ * Resolves when the process has ended, with the reason and its duration in milliseconds.
  */
 const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
   new Promise((resolve) => {
@@ -123,9 +115,8 @@ const ask = async (state: State): Promise<RelayReport | null> => {
 };
 
 /**
- * Runs the relay in a separate process, so that it publishes without delay even while projections keep this process
- * busy. If the relay's process fails, it is started again. When this process ends, even by being killed, the relay's
- * process ends, too.
+ * A separate process publishes without delay while projections keep this one busy. It is started again after a failure, and ends with this
+ * process, even if that is killed.
  */
 export const startRelayProcess = (parts: RelayProcessParts): RelayProcess => {
   const closing = new AbortController();

@@ -22,28 +22,19 @@ export type RelayStatus = {
   readonly published: number;
   readonly waiting: number;
   readonly last_error: string | null;
-  /**
-   * Whether JetStream refuses all messages although no other relay publishes. After a write error, for example on a
-   * full disk, nats-server can keep a JetStream stream stopped until it is restarted.
-   */
+  /** JetStream refuses all messages: after a write error, nats-server can keep a stream stopped until it is restarted. */
   readonly is_stream_stopped: boolean;
 };
 
 export type Relay = {
   close: () => Promise<void>;
   status: () => RelayStatus;
-  /**
-   * Returns the position up to which this relay has published every event. Returns null if it is not relaying, because
-   * another process may have published more.
-   */
+  /** Null if this relay is not relaying: another process may have published more. */
   publishedThrough: () => Position | null;
 };
 
 const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
-/**
- * The time between two checks of a relay that no other process has written to the JetStream stream that runners read,
- * in milliseconds.
- */
+/** How often a relay checks that no other process has written to the stream that runners read, in milliseconds. */
 const CHECK_INTERVAL_MS = 5_000;
 
 type RunningRelay = RelayParts & {
@@ -77,10 +68,7 @@ const recordPublished = (relay: RunningRelay, batch: readonly OutgoingMessage[])
 const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
-/**
- * Checks regularly that the last message of the stream is the last one that this relay has published. Rejects if it is
- * not: the stream was purged or created again, or another relay has written to it.
- */
+/** Rejects if the stream's last message is not this relay's: it was purged or created again, or another relay wrote to it. */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
     await sleep(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => {});
@@ -98,10 +86,7 @@ const assertPayload = ({ info }: NatsConnection): void => {
     throw new Error(`max_payload of the message broker is ${info.max_payload}: set it to at least ${MIN_MAX_PAYLOAD} bytes`);
 };
 
-/**
- * Publishes events, starting after the stream's last message, until the signal is aborted.
- * @throws the first failure of a service; SequenceConflict
- */
+/** Starts after the stream's last message, and ends when the signal is aborted. @throws the first failure of a service; SequenceConflict */
 const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Promise<void> => {
   const { log, nats } = relay;
   assertPayload(nats);
@@ -112,8 +97,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const from = await resumePosition(log, tip, signal);
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
-  // The server remembers message ids only for a limited time, so it may have forgotten the id of the last message. For
-  // the first message, let it compare only the sequence number, which has just been read.
+  // The server may have forgotten the last message's id: let it compare only the sequence number at first.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const publish = publishEvents(relay, publisher, acknowledged);
@@ -148,10 +132,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 const isStopped = ({ tipSequence, failedAtSequence }: RunningRelay, error: unknown): boolean =>
   error instanceof SequenceConflict || isWrongSequence(error) ? tipSequence === failedAtSequence : mayBeStoppedStream(error);
 
-/**
- * Logs a failure, and waits before the next attempt. Only the first failure after a published message is logged as a
- * warning. A conflict with another relay is never logged as a warning.
- */
+/** Warns only at the first failure after a published message, and never about a conflict with another relay. */
 const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal): Promise<void> => {
   relay.state = 'waiting';
   relay.lastError = errorReason(error);

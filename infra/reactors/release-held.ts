@@ -12,7 +12,7 @@ const ACTOR = { kind: 'system', id: 'guardrails' } as const;
 
 /** After this time, a run ends, and the next one continues. */
 const MAX_RUN_MS = 5_000;
-/** Delays until a source is examined again, even before `until`: its rules may change. */
+/** A source is examined again even before `until`: its rules may change. */
 const WAIT_MS = 2_000;
 const MAX_WAIT_MS = 30_000;
 const FAILURE_DELAY_MS = 60_000;
@@ -24,7 +24,7 @@ type HeldParts = {
   readonly now?: () => number;
 };
 
-/** Kept between runs: where the next run starts (`after`), and when waiting sources are due (Unix milliseconds). */
+/** `after` is where the next run starts; `due` is when waiting sources are due (Unix milliseconds). */
 export type HeldMemory = { after: HeldSource | null; readonly due: Map<string, number> };
 
 export const createHeldMemory = (): HeldMemory => ({ after: null, due: new Map() });
@@ -38,10 +38,7 @@ const remember = ({ due }: HeldMemory, now: number, { waits, failed }: HeldResul
   for (const source of failed) due.set(source, now + FAILURE_DELAY_MS);
 };
 
-/**
- * Sends the held deliveries that the rules allow now to their agents. Returns whether another run may find more at once.
- * @throws LogError if the log cannot be reached
- */
+/** Sends deliveries that the rules allow now to their agents. Returns whether another run may find more at once. @throws LogError */
 export const releaseHeldDeliveries = async (
   { log, ports, logger, now = Date.now }: HeldParts,
   reads: Pick<Reads, 'rows'>,
@@ -67,10 +64,7 @@ export const releaseHeldDeliveries = async (
 
 const NOTHING_HELD: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };
 
-/**
- * Starts the reactor that checks every second whether held deliveries can go on. If none is held, a check costs one index
- * look-up.
- */
+/** Checks every second whether held deliveries can go on. If none is held, this costs one index look-up. */
 export const startHeldReleaser = ({ log, ports, ...parts }: TimedReactorParts & Pick<HeldParts, 'log' | 'ports'>) => {
   const memory = createHeldMemory();
   return startTimedReactor(

@@ -11,21 +11,20 @@ const LOCK = 'reactor token renewal';
 /** If the provider of an identity did not answer, the identity is tried again after this many milliseconds. */
 const RETRY_MS = 60_000;
 
-/** The parts that are needed to renew tokens. `services` is called when tokens are due for the first time. */
+/** `services` is called when tokens are due for the first time. */
 export type TokenRenewerParts = TimedReactorParts & {
   readonly log: Log;
   readonly services: () => Promise<{ readonly oauth: TokenClients; readonly vault: Pick<Vault, 'open' | 'seal'> }>;
 };
 
-/** Returns the function that creates the context of a tenant. `now` returns the present time in milliseconds. */
+/** `now` returns milliseconds. */
 export const renewalContexts = (log: Log, { open, seal }: Pick<Vault, 'open' | 'seal'>, now: () => number) => {
   const ctx = reactorContext(log, { now, seed: (at) => `renewal ${at}` });
   return (tenant: string) => ({ ...ctx.inTenant(tenant), open, seal });
 };
 
 /**
- * Starts the reactor that renews the tokens of linked identities before they expire, and revokes those of unlinked
- * identities. Only one process does this at a time, because providers accept a refresh token only once.
+ * Renews tokens of linked identities before they expire, and revokes unlinked ones. One process at a time: a refresh token works only once.
  */
 export const startTokenRenewer = ({ log, services, ...parts }: TokenRenewerParts) => {
   const { logger, now = Date.now } = parts;

@@ -18,7 +18,7 @@ const INTERVAL_MS = 1_000;
 const LOCK = 'reactor delivery replays';
 const SYSTEM = { kind: 'system', id: 'annals' } as const;
 
-/** Reads events of a stream, by default all; an empty list if the stream was erased. @throws LogError */
+/** An empty list if the stream was erased. @throws LogError */
 const eventsOf = async <E extends DomainEvent>(log: Log, stream: string, part?: Parameters<Log['read']>[1]): Promise<Recorded<E>[]> => {
   try {
     return (await Array.fromAsync(log.read(stream, part))) as Recorded<E>[];
@@ -28,7 +28,7 @@ const eventsOf = async <E extends DomainEvent>(log: Log, stream: string, part?: 
   }
 };
 
-/** Appends events after a revision. Returns false if the stream has a later event. @throws LogError */
+/** Returns false if the stream has a later event. @throws LogError */
 const appendAt = async (log: Log, stream: string, revision: number, events: Parameters<Log['append']>[2]): Promise<boolean> => {
   try {
     await log.append(stream, revision, events);
@@ -107,10 +107,7 @@ export const advanceReplays = async ({ log, releases, logger }: ReplayParts, job
   return isMoreDue;
 };
 
-/**
- * Starts the reactor that checks every second for running jobs that send deliveries again. It handles a batch of
- * deliveries of each job.
- */
+/** Runs every second, and handles one batch of each job that sends deliveries again. */
 export const startDeliveryReplayer = ({ log, releases, ...parts }: TimedReactorParts & Pick<ReplayParts, 'log' | 'releases'>) =>
   startTimedReactor(
     {

@@ -3,10 +3,7 @@ import * as Publication from '../../domain/runners/publication.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
-/**
- * The time in milliseconds by which a position is earlier than asked for, because the clocks of the processes that write
- * events and records differ.
- */
+/** How much earlier a position is than asked for, in milliseconds: the clocks of the processes that write events and records differ. */
 const CLOCK_TOLERANCE_MS = 60_000;
 const RECORDS = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
 
@@ -18,9 +15,8 @@ const recordAt = async (log: Log, revision: number): Promise<PublicationRecord> 
 };
 
 /**
- * Returns a position that every event is after that is younger than `ageMs` milliseconds; undefined (the start of the
- * log) if none is known. Searches the records of published messages, so it reads about 20 events of a log with a million
- * of them. Positions are at most two seconds apart while messages are published.
+ * Returns a position before every event younger than `ageMs`; undefined (the start of the log) if none is known. Searches the records of
+ * published messages, which are at most two seconds apart: reads about 20 events of a million.
  * @throws LogError, the reason of the aborted signal
  */
 export const positionBefore = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
@@ -40,20 +36,15 @@ export const positionBefore = async (log: Log, ageMs: number, signal: AbortSigna
   return found && (parseToken(found.data.through) ?? undefined);
 };
 
-/**
- * Returns the position, after checking that the log reaches at least to it. A relay that started beyond the end of the
- * log would skip the next events.
- * @throws Error if the log ends before the position
- */
+/** A relay that starts beyond the end of the log would skip the next events. @throws Error if the log ends before the position */
 const requireReached = async (log: Log, position: Position): Promise<Position> => {
   for await (const last of log.readAll({ backwards: true, limit: 1 })) if (comparePositions(last.position, position) >= 0) return position;
   throw new Error(`the stream ${STREAM} on the broker holds messages of another log, or of a later state of this log: delete the stream`);
 };
 
 /**
- * Returns the log position after which the relay publishes events: the position of the last message of the stream. If
- * the stream is empty, it is a position before all events younger than MAX_MESSAGE_AGE_MS; undefined (the start of the
- * log) if none is known.
+ * Returns the position of the stream's last message or, in an empty stream, one before all events younger than MAX_MESSAGE_AGE_MS;
+ * undefined (the start of the log) if none is known.
  * @throws Error if the stream contains messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {

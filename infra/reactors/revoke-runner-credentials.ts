@@ -14,22 +14,16 @@ import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };
 
-/**
- * Repeats `work` every second until it succeeds.
- * @returns the result of `work`; undefined if the signal is aborted first
- */
+/** Repeats `work` every second until it succeeds. Returns undefined if the signal is aborted first. */
 const retryUntilDone = <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | undefined> =>
   createUntilDone({ signal, retry: createBackoff(RETRY), onFailure })(work);
 
-/**
- * Creates a flag that one part of the program raises, and for which another part waits. Raising a flag that is already
- * raised has no effect.
- */
+/** One part of the program raises the flag, another waits for it. Raising it twice has no effect. */
 const createWakeUp = () => {
   let raised = Promise.withResolvers<void>();
   return {
     raise: (): void => raised.resolve(),
-    /** Lowers the flag. @returns a promise that resolves when the flag is raised again */
+    /** Lowers the flag. Resolves when it is raised again. */
     next: (): Promise<void> => {
       raised = Promise.withResolvers();
       return raised.promise;
@@ -59,8 +53,7 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 };
 
 /**
- * Starts the reactor that closes the broker connections of each credential as soon as the credential is no longer
- * valid: it was revoked, or its API key, agent, tenant, owner or the owner's membership has ended. Revoking needs the
+ * Closes the broker connections of credentials that are revoked, or whose API key, agent, tenant, owner or membership has ended. Needs the
  * operator key of the embedded server; with any other broker, credentials are valid until they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {

@@ -18,31 +18,24 @@ const MAX_REMEMBERED = 20_000;
 /** The number of jobs for which one query finds the open runs. */
 const BATCH = 500;
 
-/** Creates the context of one tick, and what the scheduler needs besides it. `at` is the time of the tick (RFC 3339 UTC). */
+/** `at` is the time of the tick (RFC 3339 UTC). */
 export const openTick = (log: Log, reads: Pick<Reads, 'rows'>, at: string) => {
   const ctx = reactorContext(log, { actor: SCHEDULER, at, seed: SEED });
   const blackouts = memoized((tenant_id) => blackoutsOf(reads, tenant_id));
   return { ctx, scheduling: { parseCron, agents: createAgentChecks(ctx), blackouts } };
 };
 
-/**
- * What was decided about a job: the plan in the read model for which this was decided, and the next due time of the
- * job.
- */
+/** `plan` is that in the read model at the decision; `next` is the job's next due time. */
 type Decided = { readonly plan: string; readonly next: string | null };
 type Plan = { readonly next_fire_at: string | null; readonly schedule_revision: number | null };
 type PlannedJob = Plan & { readonly id: string };
 
 const planOf = ({ next_fire_at, schedule_revision }: Plan): string => `${schedule_revision} ${next_fire_at}`;
 
-/**
- * Starts the reactor that, every second, decides whether the due occurrences of cron jobs fire. Only one process does
- * this at a time. If none is due, this costs one index look-up, regardless of the number of jobs.
- */
+/** Every second, decides whether due cron jobs fire. Only one process does this at a time. If none is due, this costs one index look-up. */
 export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) => {
-  // The jobs whose due occurrences this process has decided about. The read model may not contain these decisions yet.
-  // A job is examined again when its next occurrence is due, even if the read model has not changed: an occurrence may
-  // have been skipped before it was due, and the scheduler then appends no event about it.
+  // The read model may lack these decisions. A job is examined again when its next occurrence is due, even if the read model is unchanged:
+  // for an occurrence skipped before it was due, no event is appended.
   const decided = createLruMap<string, Decided>({ capacity: MAX_REMEMBERED });
   const isDecided = ({ id, next_fire_at, schedule_revision }: PlannedJob, at: string): boolean => {
     const last = decided.get(id);

@@ -11,7 +11,6 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 10_000;
 const LOCK = 'reactor audit heads';
 
-/** Returns what the reactor needs besides the context. */
 export const headSigning = (reads: Pick<Reads, 'rows'>, sign: SignText): HeadSigning => ({
   sign,
   entriesAfter: async (tenant, position) => {
@@ -21,10 +20,7 @@ export const headSigning = (reads: Pick<Reads, 'rows'>, sign: SignText): HeadSig
   },
 });
 
-/**
- * `openKey` opens the newest signing key. It is called in each run of the reactor that signs, because the key may have
- * been replaced.
- */
+/** `openKey` opens the newest signing key, in each run that signs, because the key may have been replaced. */
 type Parts = TimedReactorParts & { readonly log: Log; readonly openKey: () => Promise<SignText> };
 
 /**

@@ -4,12 +4,9 @@ import { retryDelay } from '../backoff.ts';
 import { openReactorSessions, type ReactorSessions } from './reactor-sessions.ts';
 
 const RETRY_DELAY_MS = 5_000;
-/** The maximum random deviation of a delay, as a share of the delay (0.1: up to 10 % shorter or longer). */
+/** A share of the delay (0.1: up to 10 % shorter or longer). */
 const JITTER = 0.1;
-/**
- * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not yet built the
- * projection in this version.
- */
+/** SQLSTATE for a missing table or column: the workers have not built the projection in this version yet. */
 const MISSING_TABLE = ['42P01', '42703'];
 
 export type TimedReactorParts = {
@@ -21,29 +18,20 @@ export type TimedReactorParts = {
   readonly intervalMs?: number;
 };
 
-/** The work of a timed reactor, and its interval. */
 export type TimedReactor = {
   /** The name of the lock that ensures that only one process does the work at a time. */
   readonly lock: string;
   readonly intervalMs: number;
-  /** The message that is logged if `run` fails. */
+  /** Logged if `run` fails. */
   readonly failure: string;
-  /**
-   * Does the work that is due at `at` (RFC 3339 UTC) according to the read models. Returns whether more work is due, so
-   * that the next run follows soon.
-   */
+  /** Does what is due at `at` (RFC 3339 UTC). Returns whether more is due, so that the next run follows soon. */
   readonly run: (reads: Pick<Reads, 'rows'>, at: string) => Promise<boolean>;
 };
 
-/**
- * The delay in milliseconds before the next run if more work is due. In this time, the read models usually catch up.
- */
+/** In milliseconds, if more work is due. Meanwhile, the read models usually catch up. */
 const MORE_DELAY_MS = 500;
 
-/**
- * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The
- * other processes try to acquire the lock at the same intervals.
- */
+/** A lock ensures that only one process runs it; the others try to acquire the lock at the same intervals. */
 export const startTimedReactor = (
   reactor: TimedReactor,
   { databaseUrl, sessions: shared, logger, now = Date.now, intervalMs }: TimedReactorParts,

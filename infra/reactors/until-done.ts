@@ -2,10 +2,7 @@ import type { Backoff } from '../backoff.ts';
 
 export type Retries = { readonly signal: AbortSignal; readonly retry: Backoff; readonly onFailure: (error: Error) => void };
 
-/**
- * Returns a function that repeats `work` until it succeeds, with the delays of `retry`. The function returns undefined
- * if `signal` is aborted first.
- */
+/** Repeats `work` until it succeeds, with the delays of `retry`. Returns undefined if `signal` is aborted first. */
 export const createUntilDone =
   ({ signal, retry, onFailure }: Retries) =>
   async <T>(work: () => Promise<T>): Promise<T | undefined> => {
