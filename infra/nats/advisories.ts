@@ -6,10 +6,7 @@ import { timeOf } from '../../domain/runners/cloud-event.ts';
 import { ADVISORY_STREAM, manager, PROBE_SUBJECT, STREAM } from './jetstream.ts';
 import { isMissingMessage, MESSAGE_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
-/**
- * If a reader has sent no request for this long (milliseconds), the server deletes the reader's consumer. The reader
- * has probably ended.
- */
+/** In milliseconds. A reader without a request for this long has probably ended, and the server deletes its consumer. */
 const INACTIVE_THRESHOLD_MS = 60_000;
 const PROBE_TIMEOUT_MS = 5_000;
 const MAX_BATCH = 4_000;
@@ -25,11 +22,7 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
   terminated: 'terminated',
 };
 
-/**
- * Returns the outcome that an advisory reports for a delivery; undefined if the advisory reports something else. The
- * outcome depends on the last part of the advisory's type, for example `consumer_ack` in
- * `io.nats.jetstream.metric.v1.consumer_ack`.
- */
+/** The last part of the type decides, as in `io.nats.jetstream.metric.v1.consumer_ack`. Undefined if the advisory reports no outcome. */
 const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
 
 type StoredAdvisory = Pick<JsMsg | StoredMsg, 'seq' | 'string'>;
@@ -53,15 +46,10 @@ type DescribedMessage = {
   readonly publishedAt: string;
 };
 
-/**
- * An advisory. `receivedAt` is the time at which the delivery was received; null if the message does not contain it.
- */
+/** `receivedAt` is when the delivery was received; null if the message does not contain it. */
 export type ReceivedAdvisory = AddressedAdvisory & { readonly receivedAt: string | null };
 
-/**
- * Returns the message to which an advisory refers, from the stream that runners read; null if the stream no longer
- * contains it.
- */
+/** Searches the stream that runners read. Null if the message is gone. */
 const findMessage = async (nats: NatsConnection, sequence: number): Promise<DescribedMessage | null> => {
   const { streams } = await manager(nats);
   const found = await streams.getMessage(STREAM, { seq: sequence }).catch((error: unknown) => {
@@ -77,16 +65,11 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
   return { tenant, agent, eventId, delivery, session, occurrence, receivedAt: timeOf(found.data), publishedAt: found.time.toISOString() };
 };
 
-/**
- * Reads an advisory from a message of the advisory stream, and finds the agent that the advisory concerns. Returns null
- * if it reports no outcome (see `outcomes`), if it is older than the stream that runners read, or if the message to an
- * agent that it refers to no longer exists.
- */
+/** Null if it reports no outcome (see `outcomes`), is older than the stream that runners read, or its message to an agent is gone. */
 const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: StoredAdvisory): Promise<ReceivedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
-  // If the stream was created again after the advisory, the sequence number in the advisory now belongs to a different
-  // message.
+  // If the stream was created again, the sequence number belongs to a different message.
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
@@ -135,10 +118,7 @@ const withLost = async (
 
 export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly ReceivedAdvisory[] };
 
-/**
- * Opens a reader of the advisory stream, which reads the messages in order, starting with the oldest. Several readers
- * can run at the same time, because each has its own consumer.
- */
+/** Reads messages in order, the oldest first. Several readers can run at once: each has its own consumer. */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
   const { created: epoch, state } = await streams.info(ADVISORY_STREAM);
@@ -153,21 +133,13 @@ export const openAdvisories = async (nats: NatsConnection) => {
   });
   const consumer = await nats.jetstream().consumers.get(ADVISORY_STREAM, name);
   return {
-    /**
-     * The time at which the advisory stream was created. Sequence numbers are unique only together with this time,
-     * because they start from 1 again if the stream is deleted and created again.
-     */
+    /** When the stream was created: if it is created again, sequence numbers start from 1, so they are unique only with this time. */
     epoch,
-    /**
-     * Waits up to `ms` milliseconds for messages.
-     * @returns null if none arrived
-     * @throws Error if the server no longer knows this reader
-     */
+    /** Waits up to `ms` milliseconds; null if none arrived. @throws Error if the server no longer knows this reader */
     next: async (ms: number): Promise<AdvisoryBatch | null> => {
       const received: JsMsg[] = [];
       for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) received.push(message);
-      // After a restart, the server may have lost the consumer. `fetch` does not report that, but `info` throws in this
-      // case.
+      // After a restart, the server may have lost the consumer. Only `info` throws then, not `fetch`.
       const lastSequence = received.at(-1)?.seq ?? (await consumers.info(ADVISORY_STREAM, name)).delivered.stream_seq;
       const messages = await withLost(nats, received, nextSequence, lastSequence);
       nextSequence = Math.max(nextSequence, lastSequence + 1);

@@ -12,10 +12,7 @@ type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RETRY = { minMs: 50, maxMs: 250 };
-/**
- * The time after which a warning is logged if no broker answers, in milliseconds. There is none before, because the
- * broker may start later than this process. That a broker rejects the user is logged at once.
- */
+/** In milliseconds, for a broker without an answer, which may start later than this process. A rejected user is logged at once. */
 const WARN_AFTER_MS = 5_000;
 const WARN_INTERVAL_MS = 60_000;
 
@@ -34,20 +31,14 @@ const warnAboutVersion = ({ info }: NatsConnection, logger: WarningLogger): void
     logger.warn(`nats-server ${info.version} may lose messages when it is killed: use ${MIN_SAFE_VERSION} or later`);
 };
 
-/**
- * Connects to the broker in the background and retries without limit, so that the process can start without the broker.
- */
+/** Retries without limit, so that the process can start without the broker. */
 export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: WarningLogger) => {
   const warn = createOutageWarning(logger);
   const closing = new AbortController();
   const closed = Promise.withResolvers<undefined>();
   let connected: NatsConnection | undefined;
-  /** Why the last attempt to connect has failed. */
   let reason = 'no answer from NATS_URL';
-  /**
-   * Whether the connection is lost and the client is trying to reconnect. During that time, `isClosed` of the client is
-   * still false.
-   */
+  /** The client is trying to reconnect; its `isClosed` is still false. */
   let isLost = false;
 
   const watch = async (nats: NatsConnection): Promise<void> => {
@@ -76,20 +67,17 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   };
 
   const warning = setInterval(() => warn(reason), WARN_AFTER_MS).unref();
-  // An attempt to connect can last for many seconds. `Promise.race` makes sure that `close` need not wait for it.
+  // An attempt can last for many seconds: do not make `close` wait for it.
   const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {
-    /** Returns the connection. @throws Refusal unavailable if there is no connection within 2 s */
+    /** @throws Refusal unavailable if there is no connection within 2 s */
     connection: async (): Promise<NatsConnection> => {
       const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
       if (!nats) throw new Refusal('unavailable', 'The message broker cannot be reached: try again', { retryAfter: 5 });
       return nats;
     },
-    /**
-     * Waits for the connection without a time limit.
-     * @returns undefined if `close` was called before there was a connection
-     */
+    /** Waits without a time limit. Undefined if `close` was called before there was a connection. */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
     /** Returns the connection, even if it is lost at present; undefined if there has never been one. */
     current: (): NatsConnection | undefined => connected,

@@ -2,8 +2,7 @@ import { headers, type NatsConnection } from 'nats';
 import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
 
 /**
- * The message that must be the last one in the stream when the next one is stored. `messageId` is null if the server
- * may have forgotten the id; then only the sequence number is compared.
+ * Must be last in the stream when the next is stored. `messageId` is null if the server may have forgotten it: then only `sequence` counts.
  */
 export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
@@ -15,7 +14,7 @@ const MAX_PENDING_MESSAGES = 1_024;
 const MAX_PENDING_BYTES = 4 * 1_048_576;
 const ACK_TIMEOUT_MS = 5_000;
 
-/** Thrown if another process wrote to the stream, or if the server did not store an earlier message of the batch. */
+/** Another process wrote to the stream, or the server did not store an earlier message of the batch. */
 export class SequenceConflict extends Error {}
 
 const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
@@ -28,8 +27,7 @@ const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLa
   if (occurrence !== undefined) messageHeaders.set('Annals-Occurrence', occurrence);
   if (traceparent !== undefined) messageHeaders.set('traceparent', traceparent);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
-  // Send the id of the expected last message, too. Its sequence number does not suffice, because another process may
-  // have stored a message of its own with this number.
+  // The sequence number alone is not enough: another process may have stored a message with it.
   if (messageId) messageHeaders.set('Nats-Expected-Last-Msg-Id', messageId);
   return messageHeaders;
 };
@@ -51,10 +49,7 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
   if (ack.seq !== previous.sequence + 1) throw new SequenceConflict(`a message was stored as ${ack.seq}, not as ${previous.sequence + 1}`);
 };
 
-/**
- * Returns the number of messages in the next batch. The very first message is sent alone, so that its error shows the
- * cause: the errors of later messages would only say that the message before is missing.
- */
+/** The very first message is sent alone, so that its error shows the cause, and not only that the message before is missing. */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
   let bytes = 0;
@@ -81,7 +76,7 @@ type Publisher = {
   messagesInFlight: number;
   /** The promise of the running `sendPending`; null if none is running. */
   sending: Promise<void> | null;
-  /** A promise for which callers of `add` wait while too many messages are pending; null if nobody must wait. */
+  /** Callers of `add` wait for it while too many messages are pending; otherwise null. */
   capacity: PromiseWithResolvers<void> | null;
   hasFailed: boolean;
 };
@@ -94,7 +89,7 @@ const releaseCapacity = (publisher: Publisher): void => {
   publisher.capacity = null;
 };
 
-/** Sends the next batch of pending messages. @returns a promise that resolves when the batch is acknowledged */
+/** Resolves when the batch is acknowledged. */
 const sendNextBatch = (publisher: Publisher): Promise<void> => {
   const { nats, pending, expectedLast } = publisher;
   const batch = pending.slice(0, batchSize(pending, expectedLast));
@@ -111,12 +106,9 @@ const sendNextBatch = (publisher: Publisher): Promise<void> => {
   return acknowledged;
 };
 
-/**
- * Sends batches until no messages are pending. If an earlier batch is not acknowledged yet, it sends a further batch
- * only if that batch is full.
- */
+/** While an earlier batch is not acknowledged, sends the next one only if it is full. */
 const sendPending = async (publisher: Publisher): Promise<void> => {
-  // This waits until all messages of the current turn of the event loop are added, so that they are sent in one batch.
+  // Wait until all messages of this turn of the event loop are added, to send them in one batch.
   await new Promise((resolve) => setImmediate(resolve));
   const inFlight: Promise<void>[] = [];
   for (;;) {
@@ -178,7 +170,7 @@ export const createChainedPublisher = (
     failed: failure.promise,
     expectedLast: (): ExpectedLastMessage => publisher.expectedLast,
     waiting: (): number => publisher.pending.length + publisher.messagesInFlight,
-    /** Adds a message. @returns a promise if too many messages are pending; the caller should then wait for it */
+    /** Returns a promise if too many messages are pending; the caller should then wait for it. */
     add: (message: OutgoingMessage): void | Promise<void> => add(publisher, message),
     /** Resolves when all messages added so far are acknowledged, or when one has failed. */
     idle: async (): Promise<void> => void (await publisher.sending?.catch(() => {})),

@@ -26,10 +26,7 @@ export const accountAuthenticator =
     return jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed))(nonce);
   };
 
-/**
- * Returns the user and password in the URL of a NATS server. The NATS client does not read them from the URL, so they
- * must be passed to it as options.
- */
+/** The NATS client does not read user and password from the URL. */
 const passwordIn = (url: string): { user?: string; pass?: string } => {
   const { username, password } = new URL(url);
   return username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};

@@ -1,16 +1,11 @@
 import type { ConsumerInfo, MsgRequest, NatsConnection } from 'nats';
 import { manager, STREAM } from './jetstream.ts';
 
-/**
- * The maximum number of consumers that are described individually. These are the consumers with the oldest
- * unacknowledged messages.
- */
+/** Described individually: those with the oldest unacknowledged messages. */
 const MAX_CONSUMERS = 100;
 const LOOKUPS_AT_ONCE = 20;
 
-/**
- * The messages to one agent that no runner has acknowledged yet. `oldestSeconds` is null if it cannot be determined.
- */
+/** Messages to one agent. `oldestSeconds` is null if it cannot be determined. */
 export type ConsumerBacklog = {
   readonly tenant: string;
   readonly agent: string;
@@ -31,10 +26,7 @@ export type Backlog = {
 
 const unacknowledgedOf = ({ num_pending, num_ack_pending }: ConsumerInfo): number => num_pending + num_ack_pending;
 
-/**
- * Returns the age in seconds of the oldest message that the consumer's runners have not acknowledged. Later messages
- * may already be acknowledged.
- */
+/** The age of the oldest unacknowledged message. Later ones may already be acknowledged. */
 const oldestSecondsOf = async (nats: NatsConnection, { ack_floor, config }: ConsumerInfo): Promise<number | null> => {
   const { streams } = await manager(nats);
   const query = { seq: ack_floor.stream_seq + 1, next_by_subj: config.filter_subject! };
@@ -49,7 +41,7 @@ const backlogOf = async (nats: NatsConnection, info: ConsumerInfo): Promise<Cons
   return { tenant, agent, unacknowledged: unacknowledgedOf(info), redelivered: info.num_redelivered, oldestSeconds };
 };
 
-/** Reads which messages the runners have not acknowledged yet. @throws NatsError */
+/** @throws NatsError */
 export const readBacklog = async (nats: NatsConnection): Promise<Backlog> => {
   const { consumers } = await manager(nats);
   const infos: ConsumerInfo[] = [];

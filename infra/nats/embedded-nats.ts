@@ -7,7 +7,7 @@ import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { natsBinary } from './server-binary.ts';
 import type { ServerSeeds } from './server-keys.ts';
 
-/** `report` is called with lines for the operator. */
+/** `report` gets lines for the operator. */
 type NatsOptions = { dir: string; port: number; report?: (line: string) => void };
 
 export type NatsProcess = ManagedProcess & { readonly url: string; readonly accountSeed: string; readonly runnerAccountSeed: string };
@@ -15,8 +15,7 @@ export type NatsProcess = ManagedProcess & { readonly url: string; readonly acco
 const STOP_TIMEOUT_MS = 5_000;
 
 /**
- * Prepares a nats-server with JetStream on 127.0.0.1. The server accepts only users of its own accounts. The NATS
- * command-line tools can connect with the file `annals.creds`.
+ * The server listens on 127.0.0.1, and accepts only users of its own accounts; NATS tools can connect with the file `annals.creds`.
  * @throws Error if there is no nats-server and none can be downloaded
  */
 export const natsProcess = async ({ dir, port, report }: NatsOptions): Promise<NatsProcess> => {

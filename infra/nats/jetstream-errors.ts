@@ -23,13 +23,10 @@ const OUTAGE_CODES: ReadonlySet<string> = new Set([
 
 export const isBrokerUnavailable = (error: unknown): boolean => error instanceof NatsError && OUTAGE_CODES.has(error.code);
 
-/** Returns JetStream's own error code; 0 if the error does not come from JetStream. */
+/** 0 if the error does not come from JetStream. */
 export const errorCode = (error: unknown): number => (error instanceof NatsError ? (error.api_error?.err_code ?? 0) : 0);
 
-/**
- * Returns the server's description of an error, if there is one. Without it, the client's error message would be only a
- * number.
- */
+/** The server's description, if any: the client's message is only a number. */
 export const errorReason = (error: unknown): string => {
   if (!(error instanceof NatsError)) return error instanceof Error ? error.message : String(error);
   return error.api_error?.description ?? (error.code === '503' ? 'JetStream does not answer' : error.message);
@@ -38,19 +35,15 @@ export const errorReason = (error: unknown): string => {
 export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.has(errorCode(error));
 
 /**
- * Returns whether an error can mean that JetStream has stopped a stream after a write error: JetStream refuses requests
- * or does not run any more. Errors of the connection, timeouts, missing permissions and limits of resources do not mean
- * this.
+ * After a write error, JetStream refuses requests for the stream or does not run any more. Errors of the connection, timeouts, missing
+ * permissions and limits of resources do not mean this.
  */
 export const mayBeStoppedStream = (error: unknown): boolean =>
   error instanceof NatsError && !RESOURCE_LIMITS.has(errorCode(error)) && (errorCode(error) > 0 || error.code === '503');
 
 export const isMissingMessage = (error: unknown): boolean => errorCode(error) === MESSAGE_NOT_FOUND;
 
-/**
- * Waits for the result of a request. Returns null if the server answers with the error code `code`.
- * @throws any other error
- */
+/** Null if the server answers with the error code `code`. @throws any other error */
 export const nullOnCode = async <T>(request: Promise<T>, code: number): Promise<T | null> => {
   try {
     return await request;

@@ -24,10 +24,7 @@ export const SUBJECTS = 'agents.>';
 const DAY_MS = 86_400_000;
 /** The time for which the stream keeps messages, in milliseconds. The relay does not publish older events. */
 export const MAX_MESSAGE_AGE_MS = 14 * DAY_MS;
-/**
- * The time in milliseconds within which the server drops a second message with the same id. Nothing relies on that: the
- * expected sequence number already prevents duplicates.
- */
+/** The server drops a second message with the same id within this time. Not needed: the expected sequence number prevents duplicates. */
 const DUPLICATE_WINDOW_MS = 120_000;
 const CLUSTER_REPLICAS = 3;
 
@@ -35,10 +32,7 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
-/**
- * Finds an object, or creates it if it does not exist. If another process creates it at the same time, returns the
- * object of that process.
- */
+/** If another process creates the object at the same time, returns that. */
 const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Promise<T>): Promise<T> =>
   (await find()) ??
   (await create().catch(async (error: unknown) => {
@@ -47,10 +41,7 @@ const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Prom
     throw error;
   }));
 
-/**
- * The description by which Annals recognises the streams that it created. Earlier versions of Annals put this mark into
- * the stream's metadata, which servers before 2.10 do not store.
- */
+/** Marks streams of Annals. Earlier versions put it into the stream's metadata, which servers before 2.10 do not store. */
 const MARK = 'made by Annals';
 const isOurs = ({ config: { description, metadata } }: StreamInfo): boolean => description === MARK || metadata?.['made-by'] === 'annals';
 
@@ -66,9 +57,8 @@ const foreignStream = (name: string): Refusal =>
   new Refusal('not_configured', `The stream ${name} on the broker was not created by Annals: give Annals a NATS account of its own`);
 
 /**
- * Creates a JetStream stream. If it exists, updates it to this configuration, but keeps its number of replicas.
- * @throws Refusal not_configured if the existing stream was not created by Annals and has another configuration,
- * because an update might delete its messages
+ * Updates an existing stream to this configuration, but keeps its number of replicas.
+ * @throws Refusal not_configured if Annals did not create it and it differs, because an update might delete its messages
  */
 export const ensureStream = async (nats: NatsConnection, config: NamedConfig): Promise<StreamInfo> => {
   const { streams } = await manager(nats);
@@ -89,15 +79,13 @@ const MESSAGE_STREAM_CONFIG: NamedConfig = {
   max_age: nanos(MAX_MESSAGE_AGE_MS),
   duplicate_window: nanos(DUPLICATE_WINDOW_MS),
   allow_direct: true,
-  // A runner can choose the subject to which the server sends the answer to a request. If this were the subject of
-  // purge requests for this stream, an empty answer would remove the messages to all agents.
+  // A runner could make the server send an answer to the subject of purge requests: it would remove the messages to all agents.
   deny_purge: true,
 };
 
 /**
- * Checks that the stream that runners read belongs to Annals.
- * @throws Refusal not_configured if a stream with this name exists, but was not created by Annals and has another
- * configuration
+ * Checks the stream that runners read.
+ * @throws Refusal not_configured if Annals did not create it and it has another configuration
  */
 export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> => {
   const { streams } = await manager(nats);
@@ -105,10 +93,7 @@ export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> =>
   if (found && isForeign(found, MESSAGE_STREAM_CONFIG)) throw foreignStream(STREAM);
 };
 
-/**
- * Returns the names of those of Annals' streams that exist without its mark. They were created by an early version of
- * Annals, or by another application with the same configuration.
- */
+/** An early version of Annals, or another application with the same configuration, created them. */
 export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> => {
   const { streams } = await manager(nats);
   const found = await Promise.all([STREAM, ADVISORY_STREAM].map((name) => nullOnCode(streams.info(name), STREAM_NOT_FOUND)));
@@ -116,9 +101,8 @@ export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> =
 };
 
 /**
- * The name of the advisory stream. The server writes an advisory there when a runner acknowledges, negatively
- * acknowledges or terminates a message, or when the maximum number of deliveries is reached. The advisory is deleted
- * after the message's outcome has been recorded in the log, or after MAX_MESSAGE_AGE_MS.
+ * The server writes an advisory there when a runner acknowledges, negatively acknowledges or terminates a message, or the maximum number of
+ * deliveries is reached. Deleted after the outcome is in the log, or after MAX_MESSAGE_AGE_MS.
  */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const ADVISORY_SUBJECTS = [
@@ -128,7 +112,7 @@ const ADVISORY_SUBJECTS = [
   'ADVISORY.CONSUMER.MSG_TERMINATED',
 ].map((kind) => `$JS.EVENT.${kind}.${STREAM}.>`);
 
-/** A subject of the advisory stream to which the server itself sends nothing. */
+/** The server itself sends nothing to it. */
 export const PROBE_SUBJECT = `$JS.EVENT.METRIC.CONSUMER.ACK.${STREAM}.probe`;
 
 const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
@@ -141,20 +125,14 @@ const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
     max_age: nanos(MAX_MESSAGE_AGE_MS),
   });
 
-/**
- * Creates the JetStream stream that runners read. If it is full, it rejects new messages instead of dropping old ones.
- * The advisory stream is created first, so that no acknowledgement is missed.
- */
+/** A full stream rejects new messages. The advisory stream is created first, so that no acknowledgement is missed. */
 export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> => {
   await assertStreamIsOurs(nats);
   await ensureAdvisoryStream(nats);
   return ensureStream(nats, MESSAGE_STREAM_CONFIG);
 };
 
-/**
- * The last sequence number of the stream. `messageId` and `token` are the id and the log position of the last message,
- * and null if the stream is empty.
- */
+/** `messageId` and `token`, the log position, are those of the last message, and null if the stream is empty. */
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
 /** The maximum number of messages at the end of the stream that are searched for a message of the relay. */
@@ -174,10 +152,7 @@ const lastToken = async (streams: StreamAPI, sequence: number): Promise<string |
   return null;
 };
 
-/**
- * Reads the last sequence number of the stream, and then the last message. If a message arrives in between, the higher
- * of the two sequence numbers is returned.
- */
+/** If a message arrives between the two reads, the higher sequence number is returned. */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM);
@@ -193,7 +168,6 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
 /** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt, in milliseconds. */
 export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
 
-/** Returns the settings that determine when, and how often, the server sends a message again. */
 const redeliveryConfig = ({ ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) =>
   ({ ack_wait: nanos(ackWaitMs), max_deliver: maxDeliveries, backoff: [] }) satisfies Partial<ConsumerConfig>;
 
@@ -210,9 +184,8 @@ const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =
   }) satisfies Partial<ConsumerConfig>;
 
 /**
- * Creates the agent's durable consumer. A consumer of an earlier version of Annals, which has a delay for each attempt,
- * is updated. A message without an answer is sent again after `ack_wait`. A runner that sends a negative
- * acknowledgement chooses the delay itself.
+ * Creates a durable consumer, or updates one of an earlier version with a delay for each attempt. A message without an answer is sent again
+ * after `ack_wait`; with a negative acknowledgement, a runner chooses the delay.
  */
 export const ensureConsumer = async (
   nats: NatsConnection,

@@ -8,15 +8,15 @@ export type Subjects = { allow?: readonly string[]; deny?: readonly string[] };
 export type Permissions = { publish?: Subjects; subscribe?: Subjects };
 
 export type UserClaims = {
-  /** The seed of the account to which the user belongs (SA…). */
+  /** The seed of the user's account (SA…). */
   accountSeed: string;
   name: string;
   publicKey: string;
-  /** The user's permissions. By default, the user may do everything in the account. */
+  /** By default, everything in the account. */
   permissions?: Permissions;
   /** The maximum size of a message that the user publishes, in bytes. By default, that of the server. */
   maxPayload?: number;
-  /** The time at which the server ends the user's connections. By default, the user does not expire. */
+  /** The server then ends the user's connections. By default, never. */
   expiresAt?: Date;
 };
 
@@ -32,19 +32,15 @@ export type ServiceExport = {
 /** A stream of messages that an account exports: only accounts with an activation token may import it. */
 export type StreamExport = { name: string; subject: string };
 
-/** Imported under the same subject. `token` is the exporting account's activation token. */
+/** `token` is the exporting account's activation token. The subject stays the same. */
 export type AccountImport = { name: string; subject: string; account: string; token: string; type: ExportKind };
 export type ExportKind = 'service' | 'stream';
 
 export type AccountClaims = {
   publicKey: string;
   name: string;
-  /** Whether the account may use JetStream. */
   jetstream: boolean;
-  /**
-   * Revoked users. Maps a user's public key to a Unix time in seconds. The user's JWTs that were issued up to this time
-   * are revoked. The key `*` stands for all users.
-   */
+  /** Unix seconds by public key, or `*` for all users: JWTs issued up to then are revoked. */
   revocations?: Readonly<Record<string, number>>;
   exports?: readonly ServiceExport[];
   streams?: readonly StreamExport[];
@@ -85,10 +81,7 @@ const limits = (jetstream: boolean): object => ({
   ...(jetstream && { mem_storage: UNLIMITED, disk_storage: UNLIMITED, streams: UNLIMITED, consumer: UNLIMITED }),
 });
 
-/**
- * Returns the claims of a service export. Each request may get several answers, because a runner may request several
- * messages at once.
- */
+/** Each request may get several answers, because a runner may request several messages at once. */
 const serviceExport = ({ name, subject, answersWithinMs }: ServiceExport): object => ({
   name,
   subject,
@@ -118,9 +111,7 @@ export const accountJwt = (
     },
   });
 
-/**
- * Creates a token with which the account `importer` may import a service or a stream. The exporting account signs it.
- */
+/** Allows the account `importer` to import; signed by the exporting account. */
 export const activationToken = (exporterSeed: string, importer: string, subject: string, kind: ExportKind): string =>
   sign(keyPairOf(exporterSeed), {
     sub: importer,
@@ -128,10 +119,7 @@ export const activationToken = (exporterSeed: string, importer: string, subject:
     nats: { type: 'activation', version: 2, subject, kind },
   });
 
-/**
- * Creates the JWT of a user, signed by the user's account. The JWT alone is not enough to connect: the client must also
- * sign with the user's private key.
- */
+/** Signed by the account. To connect, the client must also sign with the user's private key. */
 export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, maxPayload = UNLIMITED, expiresAt }: UserClaims): string =>
   sign(keyPairOf(accountSeed), {
     sub: publicKey,
@@ -150,10 +138,7 @@ export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, maxPay
 
 export type UserCredentials = { jwt: string; seed: string };
 
-/**
- * Creates a user with a new key pair. The user need not be registered with the server, because the account's signature
- * in the JWT is enough.
- */
+/** The user need not be registered with the server: the account's signature is enough. */
 export const createUserCredentials = (claims: Omit<UserClaims, 'publicKey'>): UserCredentials => {
   const user = createUser();
   return { jwt: userJwt({ ...claims, publicKey: user.getPublicKey() }), seed: seedOf(user) };

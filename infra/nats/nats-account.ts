@@ -9,19 +9,13 @@ const UPDATE_TIMEOUT_MS = 5_000;
 
 export type AccountParts = BrokerAddress & { annalsData: string };
 
-/**
- * Returns the seeds of the embedded server. Null if another server is in use, because Annals has no operator key for
- * that server.
- */
+/** Null for a server that is not embedded: Annals has no operator key for it. */
 const seedsInUse = ({ annalsData, natsAccountSeed, natsRunnerAccountSeed }: AccountParts): ServerSeeds | null => {
   const seeds = readSeeds(join(annalsData, 'nats'));
   return seeds?.account === natsAccountSeed && seeds?.runners === natsRunnerAccountSeed ? seeds : null;
 };
 
-/**
- * Connects as a user of the runners' account, so that the server loads the account. The server ignores updates of an
- * account that it has not loaded, and would then admit users whom an earlier update has revoked.
- */
+/** Connects once: the server ignores updates of accounts that it has not loaded, and would admit revoked users. */
 const loadAccount = async (url: string, seeds: ServerSeeds): Promise<void> => {
   const authenticator = accountAuthenticator(seeds.runners);
   const runner = await connect({ servers: new URL(url).host, authenticator, reconnect: false, timeout: UPDATE_TIMEOUT_MS });
@@ -37,17 +31,14 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
     waitOnFirstConnect: true,
   });
 
-/**
- * Opens the account of the runners on the embedded server. Returns null if another server is in use. `onReconnect` is
- * called after each reconnection, because a server loses the revocations when it restarts.
- */
+/** Opens the account of the runners. Null for an external server. A restarted server loses revocations, hence `onReconnect`. */
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);
   if (!seeds || !parts.natsUrl) return null;
   const { natsUrl } = parts;
   const system = await connectAsSystem(natsUrl, seeds);
   const publicKey = publicKeyOf(seeds.runners);
-  /** @returns whether the server has applied the update; false if it has not read the account yet */
+  /** False if the server has not read the account yet. */
   const update = async (jwt: string): Promise<boolean> => {
     const response = await system.request(`$SYS.REQ.ACCOUNT.${publicKey}.CLAIMS.UPDATE`, jwt, { timeout: UPDATE_TIMEOUT_MS });
     const { data, error } = response.json<{ data?: { code: number; message: string }; error?: { description: string } }>();
@@ -59,8 +50,7 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
   })();
   return {
     /**
-     * Makes the server reject these users and close their connections. `revocations` maps a user's public key to a Unix
-     * time in seconds. Credentials issued up to that time are revoked.
+     * Also closes their connections. `revocations` maps public keys to Unix seconds: credentials issued up to then are revoked.
      * @throws Error if the server does not accept the update
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {

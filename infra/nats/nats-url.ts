@@ -2,10 +2,7 @@ const FORMS = 'must be URLs that begin with nats:// or tls://, separated by comm
 
 const urlOf = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
-/**
- * Returns what is wrong with NATS_URL, as the end of a sentence that begins with the name of the variable; null if it
- * is well-formed. The text never contains a part of the URL.
- */
+/** The end of a sentence that begins with the variable's name, without any part of the URL; null if well-formed. */
 export const natsUrlProblem = (text: string): string | null => {
   const urls = text.split(',').map((part) => urlOf(part.trim()));
   const known = urls.filter((url) => url !== null && /^(nats|tls):$/.test(url.protocol) && url.hostname !== '') as URL[];

@@ -9,34 +9,27 @@ const INACTIVE_THRESHOLD_MS = 30_000;
 const MAX_BATCH = 2_000;
 const FETCH_TIMEOUT_MS = 2_000;
 
-/** Returns the consumer of an agent's runners; null if no runner has ever connected. @throws NatsError */
+/** Null if no runner has ever connected. @throws NatsError */
 export const runnerConsumer = async (nats: NatsConnection, agent: string): Promise<ConsumerInfo | null> => {
   const { consumers } = await manager(nats);
   return nullOnCode(consumers.info(STREAM, consumerName(agent)), CONSUMER_NOT_FOUND);
 };
 
-/**
- * Returns the number of messages to an agent in the stream, including messages that a runner has acknowledged.
- * @throws NatsError
- */
+/** Counts also those that a runner has acknowledged. @throws NatsError */
 export const storedMessages = async (nats: NatsConnection, tenant: string, agent: string): Promise<number> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM, { subjects_filter: inboundSubject(tenant, agent) });
   return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
 };
 
-/**
- * Returns the number of messages to an agent that the broker must still send to a runner, or for whose acknowledgement
- * it waits.
- */
+/** Counts messages that the broker must still send, or for whose acknowledgement it waits. */
 export const outstandingCount = async (nats: NatsConnection, tenant: string, agent: string): Promise<number> => {
   const consumer = await runnerConsumer(nats, agent);
   return consumer ? consumer.num_pending + consumer.num_ack_pending : storedMessages(nats, tenant, agent);
 };
 
 /**
- * Calls `onId` with the id of each message to an agent, from the first unacknowledged one on. These are the messages
- * that the broker may still have to send to a runner.
+ * Starts with the first unacknowledged message: the broker may still have to send these.
  * @throws NatsError, or Error if the broker has not sent all of them
  */
 export const readOutstandingIds = async (

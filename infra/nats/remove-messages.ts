@@ -3,19 +3,13 @@ import { SCORE_STREAM, scoreSubject } from '../../domain/runners/score-report.ts
 import { manager, STREAM } from './jetstream.ts';
 import { CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
 
-/**
- * Removes the results of benchmark tasks that the runners of a tenant have published, but that are not recorded yet.
- */
+/** Removes results of benchmark tasks that are published but not recorded yet. */
 const removeResults = async (nats: NatsConnection, tenant: string): Promise<void> => {
   const { streams } = await manager(nats);
   await nullOnCode(streams.purge(SCORE_STREAM, { filter: scoreSubject(tenant, '*') }), STREAM_NOT_FOUND);
 };
 
-/**
- * Removes a tenant's messages to and from its runners, and the consumers of its agents. The server overwrites each
- * message on its disk.
- * @returns the number of removed messages to runners
- */
+/** Also removes messages from runners, and the agents' consumers. The server overwrites each message. Returns the number to runners. */
 export const removeTenantMessages = async (nats: NatsConnection, tenant: string): Promise<number> => {
   const { streams, consumers } = await manager(nats);
   await removeResults(nats, tenant);
@@ -27,8 +21,7 @@ export const removeTenantMessages = async (nats: NatsConnection, tenant: string)
     for (let seq = found.state.first_seq; ; ) {
       const message = await nullOnCode(streams.getMessage(STREAM, { seq, next_by_subj: subject } as never), MESSAGE_NOT_FOUND);
       if (!message) break;
-      // If the server is a cluster with several copies of the stream, another request may already have removed the
-      // message.
+      // If the server is a cluster, another request may already have removed the message.
       await nullOnCode(streams.deleteMessage(STREAM, message.seq, true), MESSAGE_NOT_FOUND);
       count += 1;
       seq = message.seq + 1;

@@ -4,7 +4,6 @@ import type { Config } from '../config.ts';
 export const SHARED_ACCOUNT =
   'runners share the NATS account of the platform, in which a runner can delete the messages to all agents: set NATS_RUNNER_ACCOUNT_SEED';
 
-/** Returns whether the users of runners belong to the account that Annals itself uses. */
 export const runnersShareAccount = ({
   natsAccountSeed,
   natsRunnerAccountSeed,

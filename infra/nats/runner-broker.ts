@@ -11,7 +11,7 @@ import { MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-err
 import { runnerConsumer, storedMessages } from './outstanding-messages.ts';
 import type { BrokerAddress } from './runner-users.ts';
 
-/** The subject of a request for connections. Every server answers with the connections of the requester's account. */
+/** Every server answers with the connections of the requester's account. */
 const CONNECTIONS_SUBJECT = '$SYS.REQ.ACCOUNT.PING.CONNZ';
 const OPEN_AND_CLOSED = 2;
 const ANSWER_TIMEOUT_MS = 2_000;
@@ -47,10 +47,7 @@ const ask = async (nats: NatsConnection, question: string): Promise<Msg[]> => {
   return answers;
 };
 
-/**
- * Returns the connections of the broker user with this public key.
- * @throws NatsError, or Error if an answer cannot be parsed
- */
+/** @throws NatsError, or Error if an answer cannot be parsed */
 const connectionsOfUser = async (nats: NatsConnection, publicKey: string): Promise<RunnerConnection[]> => {
   const answers = await ask(nats, JSON.stringify({ user: publicKey, state: OPEN_AND_CLOSED }));
   return answers
@@ -60,7 +57,7 @@ const connectionsOfUser = async (nats: NatsConnection, publicKey: string): Promi
 
 const EMPTY: AgentQueue = { waiting: 0, running: 0, first: null, publishedThrough: null };
 
-/** Reads the state of the messages to one agent. @throws NatsError */
+/** @throws NatsError */
 const readQueue = async (nats: NatsConnection, tenant: string, agent: string): Promise<AgentQueue> => {
   const tip = await nullOnCode(readTip(nats), STREAM_NOT_FOUND);
   if (!tip) return EMPTY;

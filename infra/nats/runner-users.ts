@@ -32,10 +32,7 @@ const requireSetting = (value: string | undefined, name: string): string => {
 const unavailable = (cause: unknown): Refusal =>
   Object.assign(new Refusal('unavailable', 'The message broker does not answer: try again', { retryAfter: 2 }), { cause });
 
-/**
- * Returns a function that creates broker users. Each user may read the messages of one agent. The signed JWT contains
- * all of the user's permissions.
- */
+/** A user may read the messages of one agent. The signed JWT contains all permissions. */
 export const brokerUserFactory =
   (nats: NatsConnection, { natsUrl, natsAccountSeed, natsRunnerAccountSeed }: BrokerAddress): CreateBrokerUser =>
   async ({ tenant, agent, credential, expires_at }) => {

@@ -14,31 +14,17 @@ import { MAX_PUBLISHED_BYTES, SCORE_STREAM } from '../../domain/runners/score-re
 import { ensureStream, MAX_MESSAGE_AGE_MS, manager } from './jetstream.ts';
 import { CONSUMER_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
-/** The name of the durable consumer that reads the results to be recorded. */
 const CONSUMER = 'recorder';
-/**
- * The time in milliseconds after which a result that a process has read is sent to another process. This happens if the
- * first process has neither acknowledged nor dropped it.
- */
+/** In milliseconds. A result that a process has read but not settled by then is sent to another process. */
 const ACK_WAIT_MS = 30_000;
 const MAX_BATCH = 100;
 const FETCH_TIMEOUT_MS = 1_000;
-/**
- * The maximum size of the stream in bytes. When it is full, results are refused until some of them are recorded, and
- * runners send them again.
- */
+/** When full, results are refused until some are recorded, and runners send them again. */
 const MAX_STREAM_BYTES = 1_073_741_824;
-/**
- * The maximum number of results of one agent in the stream: as many as a run can have tasks. Further ones are refused
- * until some are recorded, so an agent that publishes without end does not keep out the results of the others.
- */
+/** As many as a run can have tasks. Further results are refused, so that one agent does not keep out the results of others. */
 export const MAX_AGENT_REPORTS = MAX_RUN_TASKS;
 
-/**
- * Creates the stream to which runners publish the results of benchmark tasks. A message is removed when it is
- * acknowledged.
- * @throws Refusal not_configured if another application has created such a stream
- */
+/** Acknowledged messages are removed. @throws Refusal not_configured if another application has created such a stream */
 const ensureScoreStream = (nats: NatsConnection) =>
   ensureStream(nats, {
     name: SCORE_STREAM,
@@ -70,12 +56,11 @@ const ensureRecorder = async (nats: NatsConnection): Promise<Consumer> => {
 export const openScoreReports = async (nats: NatsConnection) => {
   const consumer = await ensureRecorder(nats);
   return {
-    /** Returns the next messages, without waiting for new ones; an empty list if there are none. @throws NatsError */
+    /** Does not wait for new messages; an empty list if there are none. @throws NatsError */
     next: async (): Promise<readonly JsMsg[]> => {
       const { num_pending } = await consumer.info(false);
       if (num_pending === 0) return [];
-      // Request only as many messages as exist. With more, the request could end while the server sends a message,
-      // which would be lost.
+      // Request no more than exist: the request could end while the server sends a message, which would be lost.
       const request = { max_messages: Math.min(MAX_BATCH, num_pending), expires: FETCH_TIMEOUT_MS };
       return Array.fromAsync(await consumer.fetch(request));
     },

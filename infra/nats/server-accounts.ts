@@ -26,7 +26,7 @@ const EXPORTS: readonly ServiceExport[] = Object.entries(RUNNER_SUBJECTS).map(([
   answersWithinMs: PULL_TIMEOUT_MS,
 }));
 
-/** While runners process an event of a session, they listen to these messages. */
+/** Runners listen to these while they process an event of a session. */
 const STREAMS: readonly StreamExport[] = [{ name: 'listen to messages', subject: 'agents.*.*.inbound' }];
 
 export const publicKeyOf = (seed: string): string => keyPairOf(seed).getPublicKey();
@@ -48,9 +48,8 @@ export const platformAccountJwt = (seeds: ServerSeeds): string =>
   });
 
 /**
- * Creates the JWT of the account to which runners belong. A runner chooses the subject of the answers to its requests.
- * In the account with the streams, an answer that is sent to a subject of the JetStream API would act as a request, for
- * example to delete the stream. The account of the runners has no JetStream, so such an answer has no effect there.
+ * A runner chooses the subject of the answers to its requests. With the streams in the account, an answer to a subject of the JetStream API
+ * would act as a request, for example to delete the stream. The account of the runners has no JetStream.
  */
 export const runnerAccountJwt = (seeds: ServerSeeds, revocations: Readonly<Record<string, number>> = {}): string => {
   const publicKey = publicKeyOf(seeds.runners);

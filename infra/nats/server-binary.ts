@@ -32,7 +32,7 @@ const isWritable = (dir: string): boolean => {
   }
 };
 
-/** Downloads nats-server and moves it to `cached`. @returns whether that succeeded and the version is usable */
+/** Returns false if the download failed or the version is not usable. */
 const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {
   const dir = mkdtempSync(join(cacheDir, 'fetch-'));
   try {
@@ -61,8 +61,7 @@ const reportOldServers = (report: (line: string) => void): void => {
 };
 
 /**
- * Returns the path of a usable nats-server: one that an earlier start has cached, an installed one, or a new download.
- * Needs no root permissions. Downloads are stored in this package's cache directory or, if that is not writable, in
+ * Returns a cached, installed or newly downloaded one; needs no root permissions. Cached with this package or, if that is not writable, in
  * `ownDir`.
  * @throws Error if none can be found or downloaded
  */

@@ -4,23 +4,17 @@ import { createAccount, createOperator } from 'nkeys.js';
 import { replaceFile } from '../durable-files.ts';
 import { seedOf } from './jwt.ts';
 
-/**
- * The private seeds of the embedded server's operator and of its accounts: the system account, the account that Annals
- * uses, and the account to which runners belong.
- */
+/** Seeds of the embedded server's operator, of the system account, of Annals' own account and of that of the runners. */
 export type ServerSeeds = {
   readonly operator: string;
   readonly system: string;
   readonly account: string;
   readonly runners: string;
-  /**
-   * A Unix time in seconds. Credentials of users of Annals' own account that were issued up to this time are refused,
-   * because earlier versions of Annals put runners into that account.
-   */
+  /** Unix seconds. Earlier versions put runners into Annals' own account, so its credentials up to then are refused. */
   readonly revokedUntil?: number;
 };
 
-/** The seeds in a directory of an earlier version of Annals, which had no separate account for runners. */
+/** An earlier version of Annals had no separate account for runners. */
 type StoredSeeds = Omit<ServerSeeds, 'runners'> & { readonly runners?: string };
 
 const fileIn = (dir: string): string => join(dir, 'keys.json');
@@ -35,7 +29,7 @@ const createSeeds = (): ServerSeeds => ({
 const withRunners = (stored: StoredSeeds): ServerSeeds => ({
   ...stored,
   runners: seedOf(createAccount()),
-  // One second is subtracted, so that users that are created in this second are accepted: Annals itself connects now.
+  // Minus one second, so that Annals itself, which connects in this second, is accepted.
   revokedUntil: Math.floor(Date.now() / 1_000) - 1,
 });
 
@@ -44,19 +38,13 @@ const readStored = (dir: string): StoredSeeds | null =>
 
 const hasRunners = (seeds: StoredSeeds | null): seeds is ServerSeeds => seeds?.runners !== undefined;
 
-/**
- * Reads the seeds from the server's directory.
- * @returns null if there are no seeds yet, or only those of an earlier version of Annals
- */
+/** Null if there are no seeds yet, or only those of an earlier version of Annals. */
 export const readSeeds = (dir: string): ServerSeeds | null => {
   const stored = readStored(dir);
   return hasRunners(stored) ? stored : null;
 };
 
-/**
- * Returns the seeds in the server's directory. The first start creates them. The first start after an upgrade adds the
- * account of the runners.
- */
+/** The first start creates the seeds. The first start after an upgrade adds the account of the runners. */
 export const ensureSeeds = (dir: string): ServerSeeds => {
   const stored = readStored(dir);
   if (hasRunners(stored)) return stored;

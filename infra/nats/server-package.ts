@@ -19,13 +19,10 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
   arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
 };
 
-/** Downloads a Debian package of nats-server into a directory. @throws Error if the download fails */
+/** @throws Error if the download fails */
 type Download = (dir: string) => Promise<void>;
 
-/**
- * Returns options with which apt keeps its package lists and its cache in `dir`, so that it needs no root permissions
- * and changes nothing on the system.
- */
+/** apt then needs no root permissions, and changes nothing on the system. */
 const ownDirectories = (dir: string): string[] => {
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });
   const options = [
@@ -38,11 +35,7 @@ const ownDirectories = (dir: string): string[] => {
   return options.flatMap((option) => ['-o', option]);
 };
 
-/**
- * Returns the URLs of the Debian archives (mirrors) that this machine's apt is configured to use. Needs no network
- * access.
- * @throws Error if there is no apt
- */
+/** Reads the configuration of apt, without network access. @throws Error if there is no apt */
 const debianArchives = async (dir: string): Promise<string[]> => {
   const uris = await runHelper('apt-get', [...ownDirectories(dir), '--print-uris', 'update'], { timeout: APT_TIMEOUT_MS });
   return [...new Set([...uris.matchAll(DEBIAN_RELEASE)].map(([, archive]) => archive!))];
@@ -82,9 +75,7 @@ const downloadWithApt = async (dir: string, options: readonly string[]): Promise
     await runHelper('apt-get', [...flags, ...command], { cwd: dir, timeout: APT_TIMEOUT_MS });
 };
 
-/**
- * Downloads nats-server from Debian 13, even if this machine runs an older Debian. apt checks the archive's signature.
- */
+/** Uses Debian 13, even on an older Debian. apt checks the archive's signature. */
 const downloadFromDebian = fromEachArchive(async (dir, archive) => {
   if (!existsSync(KEYRING)) throw new Error(`the keyring of Debian is missing: ${KEYRING}`);
   const source = join(dir, 'source.list');
@@ -103,10 +94,7 @@ const packageIn = (dir: string): string => {
   return join(dir, file);
 };
 
-/**
- * Unpacks the downloaded package with dpkg-deb or, if it is not installed, with ar and tar.
- * @returns the paths at which nats-server may be
- */
+/** Uses dpkg-deb or else ar and tar. Returns the paths at which nats-server may be. */
 export const unpackServer = async (dir: string): Promise<string[]> => {
   const target = join(dir, 'x');
   const file = packageIn(dir);

@@ -61,7 +61,7 @@ const removeOldest = (store: Store, tenant: string): void => {
 
 const totalOf = ({ tenants }: Store): number => tenants.values().reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** Drops the oldest drafts of a tenant, and those of the tenants with most bytes, until the limits are kept. */
+/** Drops the tenant's oldest drafts, then those of the tenants with most bytes. */
 const keepLimits = (store: Store, tenant: string): void => {
   const { maxTenantBytes, maxBytes } = store.limits;
   while (ofTenant(store, tenant).bytes > maxTenantBytes) removeOldest(store, tenant);

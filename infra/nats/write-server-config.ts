@@ -11,9 +11,8 @@ import { ensureSeeds, type ServerSeeds } from './server-keys.ts';
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
 /**
- * A limit that is never reached in practice. Without it, nats-server would take as the limit three quarters of the
- * space that is free when it starts, not counting the space of its own streams. After a restart, it would then refuse
- * messages although the disk has space.
+ * This limit is never reached in practice. By default, nats-server takes three quarters of the free space at its start, without its own
+ * streams: after a restart, it would refuse messages although the disk has space.
  */
 const MAX_FILE_BYTES = 2 ** 50;
 
