@@ -7,7 +7,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { chunkEvent, writeChunks } from './body-chunks.ts';
 
-/** Describes the first event of a delivery. The id of the event is derived from `seed`. */
+/** The id of the event is derived from `seed`. */
 export type DeliveryStart = {
   readonly type: Extract<Delivery.DeliveryEvent, { data: Uint8Array }>['type'];
   readonly actor: Actor;
@@ -16,10 +16,7 @@ export type DeliveryStart = {
 
 type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
-/**
- * Returns the function that appends the first event of a delivery. It does nothing if the delivery exists. If the body
- * is large, it first stores the body in chunks.
- */
+/** Does nothing if the delivery exists. Stores a large body in chunks first. */
 export const deliveryAppender =
   (log: Log, vault: Pick<SealedEvents, 'sealEvent'>, { type, actor, seed }: DeliveryStart) =>
   async ({ tenant_id: tenant, id }: DeliveryRef, facts: Delivery.DeliveryFacts, body: Uint8Array): Promise<void> => {

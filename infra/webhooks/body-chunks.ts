@@ -13,15 +13,12 @@ import type { SealTask } from './verification-worker.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 500;
-/**
- * The time limit for writing all chunks of a body, in milliseconds. After the chunks, the event of the delivery must be
- * written, and providers wait only ten seconds for the response.
- */
+/** For all chunks, in milliseconds. The event of the delivery follows, and providers wait only ten seconds. */
 const BODY_TIMEOUT_MS = 6_000;
 
 export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | 'body'>;
 
-/** Encrypts one chunk of a large body. @throws Refusal unavailable, not_found */
+/** @throws Refusal unavailable, not_found */
 export type SealChunk = (delivery: LargeDelivery, index: number) => Promise<BytesEvent>;
 
 export const chunkEvent = (stream: string, { integration, facts, body }: LargeDelivery, index: number): BytesEvent => ({
@@ -31,10 +28,7 @@ export const chunkEvent = (stream: string, { integration, facts, body }: LargeDe
   meta: { tenant: integration.tenant_id, actor: { kind: 'system', id: integration.id }, at: facts.received_at, v: 1 },
 });
 
-/**
- * Creates the function that encrypts chunks in another thread. In this thread, the encryption would block the event
- * loop.
- */
+/** Encrypts in another thread: in this one, it would block the event loop. */
 export const createChunkSealer =
   (vault: Pick<Vault, 'contentKey'>, sealBytes: (task: SealTask) => Promise<Uint8Array>): SealChunk =>
   async (delivery, index) => {
@@ -46,11 +40,7 @@ export const createChunkSealer =
     return withSealedData(event, kid, await sealBytes({ key, associatedData, plain: event.data }));
   };
 
-/**
- * Returns whether the log already contains a delivery with this id, whatever its body is. With `retry: false`, waits
- * only half a second for the answer.
- * @throws Refusal unavailable
- */
+/** Compares the id, not the body. With `retry: false`, waits only half a second. @throws Refusal unavailable */
 export const isRecorded = async (
   log: Log,
   delivery: Pick<LargeDelivery, 'integration' | 'id'>,
@@ -58,11 +48,7 @@ export const isRecorded = async (
 ): Promise<boolean> =>
   (await withDeadline(retry ? CHUNK_TIMEOUT_MS : LOOKUP_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
 
-/**
- * Writes each chunk of a body exactly once. Another process may be writing the same chunks, or an earlier attempt may
- * have written some of them.
- * @throws Refusal unavailable
- */
+/** Writes each chunk exactly once: another process, or an earlier attempt, may write the same ones. @throws Refusal unavailable */
 export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: LargeDelivery): Promise<void> => {
   const { integration, id, facts } = delivery;
   const { parts = 0, sha256 } = facts;
@@ -83,7 +69,7 @@ export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: Larg
   }
 };
 
-/** A stored body lacks a chunk, or its chunks are not those that were delivered. */
+/** A chunk is missing, or the chunks are not those that were delivered. */
 export class BodyIncomplete extends Error {}
 
 export type ChunkSource = { readonly log: Log; readonly vault: Pick<SealedEvents, 'openEvent'> };
@@ -98,8 +84,7 @@ export async function* readChunks({ log, vault }: ChunkSource, tenant: string, i
   const digest = createHash('sha256');
   let size = 0;
   for (let index = 0; index < parts; index++) {
-    // Each chunk is read separately. A read of the whole stream would buffer chunks faster than the caller consumes
-    // them.
+    // Read chunks one by one: reading the whole stream would buffer them faster than the caller consumes them.
     const [event] = await Array.fromAsync(log.read(stream, { from: index, limit: 1 })).catch(throwAsRefusal);
     if (!event) throw new BodyIncomplete(`chunk ${index} of ${parts} is missing in ${stream}`);
     const bytes = (await vault.openEvent(event)).data as Uint8Array;

@@ -7,18 +7,13 @@ import { retryLater } from './record-delivery.ts';
 /** The maximum memory for large bodies in one process, in bytes. It is enough for five bodies of the largest size. */
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 const MAX_CHUNKS = Math.floor(MAX_BUFFERED_BYTES / CHUNK_BYTES);
-/**
- * A tenant gets at most half of the memory, and an integration at most the memory for two bodies of the largest size.
- */
+/** A tenant gets at most half, an integration at most two bodies of the largest size. */
 const LIMITS: Limits = {
   total: MAX_CHUNKS,
   tenant: Math.floor(MAX_CHUNKS / 2),
   integration: 2 * Math.ceil(MAX_BODY_BYTES / CHUNK_BYTES),
 };
-/**
- * The maximum numbers of bodies that wait for memory. They are limited because each release of memory costs time for
- * every waiting body.
- */
+/** The numbers of bodies that may wait for memory: each release of memory costs time for every one of them. */
 const WAITING_LIMITS: Limits = { total: 64, tenant: 32, integration: 16 };
 
 /** How often the speed of each body is measured, in milliseconds. */
@@ -43,16 +38,13 @@ type Body = {
   readonly owner: BodyOwner;
   readonly maxChunks: number;
   readonly chunks: Uint8Array[];
-  /** Its promise rejects when the body is given up. */
+  /** Rejects when the body is given up. */
   readonly failure: PromiseWithResolvers<never>;
-  /** The chunk for which the body waits; null if it does not wait. */
+  /** Null if the body does not wait for a chunk. */
   awaited: PromiseWithResolvers<Uint8Array> | null;
   /** The bytes that have arrived since the last measurement. */
   arrived: number;
-  /**
-   * Whether the speed since the last measurement can be judged. It can if bytes of the body could arrive during the
-   * whole interval.
-   */
+  /** Bytes could arrive during the whole interval, so the speed can be judged. */
   isMeasurable: boolean;
   isComplete: boolean;
 };
@@ -64,7 +56,6 @@ type Pool = Required<BodyMemoryOptions> & {
   readonly holders: Set<Body>;
   readonly used: Usage;
   readonly waiting: Usage;
-  /** Chunks that are not in use. */
   readonly free: Uint8Array[];
   /** The memory of all chunks. It is allocated for the first large body. */
   memory: SharedArrayBuffer | null;
@@ -73,12 +64,10 @@ type Pool = Required<BodyMemoryOptions> & {
 };
 
 /**
- * Creates the memory for large bodies, which is shared with the worker thread. A body gets memory in chunks as its
- * bytes arrive; a Content-Length reserves none. All chunks are parts of one buffer, which is reused. With one
- * SharedArrayBuffer per body, the memory could increase without limit, because such a buffer is freed only after the
- * garbage collectors of both threads have run. The signature of a body can be checked only when the whole body has
- * arrived, so unsigned bodies could use up the memory. Therefore, the memory of a tenant and of an integration is
- * limited, and bodies that arrive too slowly are given up.
+ * Memory shared with the worker thread. A body gets chunks as its bytes arrive; a Content-Length reserves none. All chunks are parts of one
+ * reused buffer: one SharedArrayBuffer per body is freed only after garbage collections in both threads, so the memory could grow without
+ * limit. Unsigned bodies could use up the memory, as a signature is checked only at the end: so tenants and integrations have limits, and
+ * bodies that arrive too slowly are given up.
  */
 export const createBodyMemory = (options: BodyMemoryOptions = {}): ((owner: BodyOwner, maxBytes: number) => BodyMemory) => {
   const { limits = LIMITS, waitingLimits = WAITING_LIMITS } = options;
@@ -122,7 +111,7 @@ const addBody = (pool: Pool, owner: BodyOwner, maxBytes: number): Body => {
   pool.bodies.add(body);
   if (!pool.timer) {
     pool.measuredAt = performance.now();
-    // Bytes that arrived while this process was busy are read before the speed is judged.
+    // Bytes that arrived while this process was busy are read first.
     pool.timer = setInterval(() => setImmediate(() => measure(pool)), pool.intervalMs).unref();
   }
   return body;
@@ -142,10 +131,7 @@ const release = (pool: Pool, body: Body): void => {
   if (freed.length > 0) grantWaiting(pool);
 };
 
-/**
- * Marks that a body no longer waits for its next chunk. Returns the promise on which it waited; null if it did not
- * wait.
- */
+/** Returns the promise on which the body waited; null if it did not wait. */
 const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   const { awaited } = body;
   if (awaited) pool.waiting.add(body.owner, -1);
@@ -153,7 +139,7 @@ const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   return awaited;
 };
 
-/** Stops receiving a body, and frees its memory at once. */
+/** Frees the memory at once. */
 const giveUp = (pool: Pool, body: Body, refusal: Refusal): void => {
   body.failure.reject(refusal);
   endWait(pool, body)?.reject(refusal);
@@ -197,11 +183,11 @@ const isReceiving = ({ awaited, isComplete }: Body): boolean => !awaited && !isC
 
 const tooSlow = (): Refusal => new Refusal('too_slow', `A large body must arrive with at least ${MIN_SPEED} bytes per second`);
 
-/** Measures the speed of each body since the last measurement, and gives up bodies that are too slow. */
+/** Gives up bodies that are too slow. */
 const measure = (pool: Pool): void => {
   const seconds = (performance.now() - pool.measuredAt) / 1_000;
   pool.measuredAt = performance.now();
-  // If this process was paused, the measured speed says nothing about the sender.
+  // If this process was paused, the speed says nothing about the sender.
   const wasPaused = seconds * 1_000 > 2 * pool.intervalMs;
   const measurable = wasPaused ? [] : [...pool.bodies].filter((body) => isReceiving(body) && body.isMeasurable);
   const slow = measurable.filter(({ arrived }) => arrived < MIN_SPEED_WHILE_OTHERS_WAIT * seconds).sort((a, b) => a.arrived - b.arrived);

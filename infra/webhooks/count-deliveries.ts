@@ -1,20 +1,15 @@
 import type { NewDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 
-/**
- * The outcome of a webhook call. `unavailable` means that the call could not be recorded, so the sender must repeat it.
- */
+/** `unavailable`: the call could not be recorded, so the sender must repeat it. */
 export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'handshake' | 'unavailable';
 
-/**
- * Called once for every webhook call. `reason` and `provider` are empty texts if there is no such value, or if it is
- * unknown.
- */
+/** Called once for every call. `reason` and `provider` are empty if there is none, or it is unknown. */
 export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
 
 const outcomeOf = (type: NewDelivery['type']): WebhookOutcome =>
   type === 'WebhookBlocked' || type === 'SkillWebhookBlocked' ? 'blocked' : 'accepted';
 
-/** Returns the ports, extended so that every webhook call is counted when its outcome is known. */
+/** Counts every call when its outcome is known. */
 export const countDeliveries = <P extends WebhookPorts>(ports: P, count: CountWebhook): P => {
   const { eligibility, recording } = ports;
 

@@ -9,7 +9,7 @@ import type { Vault } from '../vault/vault.ts';
 const CAPACITY = 4_000;
 /** The maximum number of deliveries that are read from the log at the same time for one request. */
 const CONCURRENCY = 16;
-/** After a list with previews was read, the previews of the tenant's new deliveries are kept for this long. */
+/** How long previews of a tenant's new deliveries are kept after a list was read. */
 const WATCHED_MS = 10_000;
 const MAX_WATCHED_TENANTS = 1_000;
 
@@ -22,10 +22,7 @@ type PreviewDeps = {
 
 export type DeliveryPreviews = {
   readonly read: ReadPreviews;
-  /**
-   * Returns the ports, extended so that the preview of a new delivery is kept while lists of its tenant are read. This
-   * takes a tenth of the time that reading the delivery from the log would take.
-   */
+  /** Keeps previews of new deliveries while lists of the tenant are read: a tenth of the time of reading them from the log. */
   readonly keepNew: <P extends WebhookPorts>(ports: P) => P;
 };
 

@@ -10,17 +10,14 @@ type GuardrailDeps = {
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
   readonly windows: SlidingWindows;
-  /** Returns whether held deliveries of a source wait. @throws Error if the read model cannot be read */
+  /** @throws Error if the read model cannot be read */
   readonly hasHeld: GuardrailPort['hasHeld'];
 };
 
 /** After a failure, held deliveries are not looked up for this time. */
 const HELD_PAUSE_MS = 5_000;
 
-/**
- * Limits the time of a look-up of held deliveries. For some seconds after a failure, the look-up returns false, so that a
- * read model that does not answer delays only one delivery.
- */
+/** Returns false for some seconds after a failure, so that a read model without an answer delays only one delivery. */
 const boundedHeldLookup = (hasHeld: GuardrailPort['hasHeld'], logger: Pick<Logger, 'warn'>): GuardrailPort['hasHeld'] => {
   let pausedUntil = 0;
   return async (tenant, integration_id) => {
@@ -35,10 +32,7 @@ const boundedHeldLookup = (hasHeld: GuardrailPort['hasHeld'], logger: Pick<Logge
   };
 };
 
-/**
- * Creates the port with which the guardrails use the cached aggregates, the thread that evaluates rules, and the counts
- * of deliveries.
- */
+/** Gives the guardrails the cached aggregates, the thread for rules, and the counts of deliveries. */
 export const guardrailPort = ({
   cache,
   logger,

@@ -3,21 +3,16 @@ import type { BodyOwner } from '../../commands/webhooks/webhook-ports.ts';
 /** The limits for all bodies together, for the bodies of one tenant, and for the bodies of one integration. */
 export type Limits = { readonly total: number; readonly tenant: number; readonly integration: number };
 
-/** Counts the usage of bodies: in total, per tenant and per integration. A count of zero takes no memory. */
+/** A count of zero takes no memory. */
 export type Usage = {
-  /** Adds `count`, which may be negative, to the counts of a body. */
+  /** `count` may be negative. */
   readonly add: (owner: BodyOwner, count: number) => void;
   readonly ofTenant: (tenant: string) => number;
-  /**
-   * Returns how much more the body's owner may use within all limits. The result is negative if the owner uses too
-   * much.
-   */
+  /** How much more the owner may use within all limits. Negative if it uses too much. */
   readonly free: (owner: BodyOwner) => number;
 };
 
-/**
- * A body that uses memory. `chunks` are the chunks that it has now, and `maxChunks` is how many it can need at most.
- */
+/** `chunks` are those that it has now, `maxChunks` how many it can need at most. */
 export type Holder = { readonly owner: BodyOwner; readonly chunks: { readonly length: number }; readonly maxChunks: number };
 
 const addTo = (counts: Map<string, number>, key: string, count: number): void => {
@@ -49,10 +44,8 @@ export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
 };
 
 /**
- * Returns whether a body may take one more chunk without the risk of a deadlock, in which bodies wait for each other's
- * memory. `holders` are the bodies that have chunks, and `usage` counts those chunks. This is the banker's algorithm:
- * there must be an order in which every body can get all the chunks that it still needs, and release them before the
- * next body continues.
+ * One more chunk must not risk a deadlock of bodies that wait for each other. The banker's algorithm: in some order, every body can get all
+ * the chunks that it still needs, and release them before the next continues. `holders` are the bodies with chunks, which `usage` counts.
  */
 export const canTakeChunk = (limits: Limits, usage: Usage, holders: ReadonlySet<Holder>, body: Holder): boolean => {
   if (usage.free(body.owner) < 1) return false;

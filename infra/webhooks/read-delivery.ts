@@ -10,7 +10,7 @@ import { BodyIncomplete, type ChunkSource, readChunks } from './body-chunks.ts';
 
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
-/** Returns the reason why a body cannot be read. Logs it unless the tenant was erased. @throws any other error */
+/** Logs the reason unless the tenant was erased. @throws any other error */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
   if (!(error instanceof ContentUnreadable) && !(error instanceof BodyIncomplete)) throw error;
   const reason = error instanceof BodyIncomplete ? 'damaged' : error.reason;
@@ -32,10 +32,7 @@ const agentsOf = (first: Recorded, later: readonly Recorded<DeliveryEvent>[]): s
   ...later.flatMap(({ type, data }) => (type === 'DeliveryRequeued' || type === 'DeliveryReleased' ? [data.agent_id] : [])),
 ];
 
-/**
- * Reads a delivery from the log. The body is that of the first event of the stream or, if its release redacted it, the
- * redacted one. A chunk of a body with several chunks is read only when the caller needs it.
- */
+/** Returns the body of the first event or, if its release redacted it, the redacted one. Reads chunks only when the caller needs them. */
 export const readDelivery = (source: DeliverySource): ReadDelivery => {
   const { log, vault } = source;
 

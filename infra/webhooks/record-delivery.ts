@@ -7,22 +7,14 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { createLinkedList } from '../linked-list.ts';
 import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
 
-/**
- * The time in milliseconds after which an append fails if the event store has answered no append at all. The deadline
- * of the event store client is 10 s, but webhook providers do not wait that long.
- */
+/** In milliseconds: an append fails if the event store answers none for this long. Providers do not wait for the client's 10 s. */
 const STORE_SILENCE_TIMEOUT_MS = 500;
 /** The time in milliseconds after which an append fails even if the event store still answers other appends. */
 const APPEND_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 900;
-/**
- * The maximum number of appends that wait for the event store. The event store handles this many in about half a
- * second.
- */
+/** The maximum number of waiting appends. The event store handles this many in about half a second. */
 const MAX_WAITING = 1_500;
-/**
- * The time in milliseconds for which recording counts as failing after failed appends. A later answer ends this time.
- */
+/** How long recording counts as failing after failed appends, in milliseconds. A later answer ends this time. */
 const FAILURE_TTL_MS = 5_000;
 const MIN_FAILURES = 2;
 /** Appends that get no answer are slow, and not failed, unless none has got an answer for this time (milliseconds). */
@@ -33,10 +25,7 @@ const NO_BYTES = new Uint8Array(0);
 
 export type RecorderDeps = { readonly log: Log; readonly vault: Pick<SealedEvents, 'sealEvent'> };
 
-/**
- * An attempt to record a delivery. `eventId` is the id of the delivery's event. By this id, the log recognises a
- * repeated attempt.
- */
+/** By `eventId`, the id of the delivery's event, the log recognises a repeated attempt. */
 export type Attempt = {
   readonly eventId: string;
   /** Whether to try again until the time limit while the log cannot be reached. */
@@ -44,7 +33,7 @@ export type Attempt = {
 };
 
 export type DeliveryRecorder = {
-  /** Records a delivery. @throws Refusal unavailable; the delivery may nevertheless be in the log */
+  /** @throws Refusal unavailable; the delivery may nevertheless be in the log */
   readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
   /** Returns whether the maximum number of appends is waiting, so that the next one is refused. */
   readonly isFull: () => boolean;
@@ -58,14 +47,12 @@ export type DeliveryRecorder = {
 };
 
 /**
- * Creates the recorder, which records each delivery as the first event of a stream. The name of the stream contains the
- * id of the delivery. So the append of a redelivery fails with a conflict, because its stream exists: this is how
- * redeliveries are recognised. The chunks of a large body must be written before this event. The body is encrypted with
- * the tenant's data key.
+ * Each delivery is the first event of a stream with its id in the name, so the append of a redelivery fails with a conflict: this is how
+ * redeliveries are recognised. The chunks of a large body must be written before. The tenant's data key encrypts the body.
  */
 export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;
-  /** For each delivery whose sender waits, in the order of arrival: the function that refuses the delivery. */
+  /** Functions that refuse the deliveries of waiting senders, in the order of arrival. */
   const senders = createLinkedList<() => void>();
   let lastAnswerAt = 0;
   let failures = 0;
@@ -111,15 +98,11 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
     return recorded;
   };
 
-  /**
-   * Returns the time at which an append that started at `startedAt` fails. This is after APPEND_TIMEOUT_MS, or earlier
-   * if the event store answers no append for STORE_SILENCE_TIMEOUT_MS.
-   */
+  /** An append fails after APPEND_TIMEOUT_MS, or earlier if the event store answers none for STORE_SILENCE_TIMEOUT_MS. */
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // Records a delivery, with a timer of its own: the deadline of the event store client does not suffice, because it
-  // does not include the time for connecting.
+  // Has its own timer: the client's deadline does not include the time for connecting.
   const record = (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
     if (isFull()) throw retryLater();
     const startedAt = performance.now();
@@ -137,8 +120,7 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
         onTimedOut(startedAt);
         giveUp();
       };
-      // If this process was busy, the answer may have arrived but not been read yet. So the append fails only after the
-      // event loop has run once more.
+      // If this process was busy, an answer may not have been read yet: let the event loop run once more.
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
       waiting++;
@@ -163,28 +145,18 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
 export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
   streamName(category, integration.tenant_id, id);
 
-/**
- * Returns the refusal that tells the sender to repeat the delivery. Senders do not see the cause. The delay is random, so
- * that not all senders do this at the same time.
- */
+/** Senders do not see the cause. The delay is random, so that not all of them repeat at the same time. */
 export const retryLater = (cause?: unknown): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
   const retryAfter = MIN_RETRY_AFTER_SECONDS + Math.floor(Math.random() * range);
   return Object.assign(new Refusal('unavailable', 'The delivery could not be recorded: send it again', { retryAfter }), { cause });
 };
 
-/**
- * Waits at most 900 ms for the result of a look-up, and returns this result. If it is in memory, it is returned without
- * a promise.
- * @throws Refusal unavailable
- */
+/** Waits at most 900 ms. Returns no promise if the result is in memory. @throws Refusal unavailable */
 export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
   found instanceof Promise ? withDeadline(LOOKUP_TIMEOUT_MS, found).catch(toRetryLater) : found;
 
-/**
- * Throws the refusal that corresponds to an error of the log. Throws any other error unchanged.
- * @throws Refusal unavailable, not_found
- */
+/** Other errors are thrown unchanged. @throws Refusal unavailable, not_found */
 export const toRetryLater = (error: unknown): never => {
   if (error instanceof LogError && error.kind === 'unavailable') throw retryLater(error);
   if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
@@ -193,10 +165,7 @@ export const toRetryLater = (error: unknown): never => {
 
 const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
-/**
- * Handles the error of an append. A conflict means that this delivery was recorded before, so it is a redelivery.
- * @throws any other error
- */
+/** A conflict means that the delivery was recorded before. @throws any other error */
 const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
   if (isConflict(error)) return { token: null };
   return toRetryLater(error);

@@ -20,10 +20,8 @@ const MAX_WAITING = 10_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Creates the comparison of the bodies of redeliveries with the recorded bodies. It runs after the response has been
- * sent, for a few redeliveries at a time. The first redelivery with a different body is recorded as an event.
- * Redeliveries are recognised by record-delivery.ts; this module remembers recent deliveries only to send fewer
- * requests to the log.
+ * Compares bodies of redeliveries with the recorded ones, after the response, a few at a time; the first difference is recorded as an
+ * event. record-delivery.ts recognises redeliveries; this module remembers deliveries only to send fewer requests to the log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** Maps stream names to the digests of recently recorded bodies. */
@@ -49,8 +47,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
     try {
       await compare(redelivery);
     } catch (error) {
-      // Another process has appended to the stream since it was read, most likely the same event. So the bodies are
-      // compared again.
+      // Another process has appended meanwhile, most likely the same event: compare again.
       if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
       warnOfSkipped(redelivery.integration_id, { error: (error as Error).message, stream: redelivery.stream });
     }
@@ -69,20 +66,11 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
   };
 
   return {
-    /**
-     * Remembers a delivery that has just been recorded. As long as it is remembered, its redeliveries are compared
-     * without reading the log.
-     */
+    /** Redeliveries of a remembered delivery are compared without reading the log. */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
-    /**
-     * Returns whether this process knows that the log contains this delivery. If true, it stays true, because events
-     * are never removed. False only means that this process does not remember the delivery.
-     */
+    /** Once true, it stays true, because events are never removed. False only means that this process does not remember it. */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
-    /**
-     * Queues the comparison of a redelivery's body with the recorded body, by their digests. If the queue is full, the
-     * comparison is skipped.
-     */
+    /** Compares digests. Skips the comparison if the queue is full. */
     compareLater: (delivery: NewDelivery): void => {
       const stream = deliveryStream(delivery);
       const { sha256, size_bytes } = delivery.facts;

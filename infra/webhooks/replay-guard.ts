@@ -12,9 +12,8 @@ const APPEND_TIMEOUT_MS = 500;
 type Owner = NewDelivery['integration'];
 
 /**
- * Creates the function that returns whether a body is a replay: the integration received the same body with another
- * delivery id within REPLAY_WINDOW_MS. The function records each body in a stream of its own. (The repetition of a
- * delivery id is a redelivery, see record-delivery.ts.)
+ * A replay is a body that the integration received with another delivery id within REPLAY_WINDOW_MS. Each body is recorded in a stream of
+ * its own. (A repeated delivery id is a redelivery, see record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =
@@ -44,7 +43,7 @@ const isKnownReplay = async (log: Log, stream: string, integration: Owner, facts
   }
 };
 
-/** Records a body. @returns false if the stream is not at the expected revision */
+/** Returns false if the stream is not at the expected revision. */
 const recordBody = async (log: Log, stream: string, expected: Expected, event: NewEvent): Promise<boolean> => {
   try {
     await log.append(stream, expected, [event], { deadline: APPEND_TIMEOUT_MS });

@@ -8,16 +8,12 @@ import { toRetryLater } from './record-delivery.ts';
 
 const MAX_CACHED = 10_000;
 
-/**
- * The decrypted secrets of an integration, and the encrypted texts from which they were decrypted. If the encrypted
- * texts of the integration are different now, the entry is outdated.
- */
+/** Outdated if the integration has other encrypted texts now than those that the keys were decrypted from. */
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
 /**
- * Creates the function that returns the signing keys of an integration. Its deliveries are verified with these keys.
- * The function decrypts the keys once, and caches them until a tenant is erased. It throws Refusal unavailable or
- * not_found.
+ * These keys verify the deliveries of an integration. They are decrypted once, and cached until a tenant is erased.
+ * @throws (the function) Refusal unavailable, not_found
  */
 export const createSigningKeys = (vault: Pick<Vault, 'open' | 'onErased'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });

@@ -12,10 +12,7 @@ import { randomId } from '../vault/unique-id.ts';
 import type { Vault } from '../vault/vault.ts';
 import { retryLater, toRetryLater, withTimeout } from './record-delivery.ts';
 
-/**
- * A refusal is delayed until the time since the call is a multiple of this many milliseconds. A look-up in the log
- * takes less time, so the response time does not reveal whether there was one.
- */
+/** Delays refusals to a multiple of this time since the call: the response time then does not reveal a look-up in the log. */
 const PAUSE_MS = 25;
 
 export type SkillCallDeps = {
@@ -34,10 +31,7 @@ const startPause = (): (() => Promise<void>) => {
   };
 };
 
-/**
- * Creates the ports that connect the handling of skill calls to the log, the vault and the recording of deliveries.
- * `close` records the refused calls that are still in memory.
- */
+/** Connects to the log, the vault and the recording of deliveries. `close` records the refused calls that are still in memory. */
 export const skillCallPorts = ({
   log,
   vault,
@@ -54,7 +48,7 @@ export const skillCallPorts = ({
     callId: ({ id, tenant_id }, key) => (key === undefined ? randomId() : vault.uniqueId('skillcall', tenant_id, `${id}\0${key}`)),
     recorded: async ({ tenant_id }, id) => {
       const [first] = await Array.fromAsync(log.read(streamName(category, tenant_id, id), { limit: 1 })).catch(toRetryLater);
-      // If the call is not in the log yet, it is still in the spool.
+      // A call that is not in the log yet is still in the spool.
       if (!first) throw retryLater();
       return { sha256: factsOf(first).sha256, isBlocked: first.type === 'SkillWebhookBlocked' };
     },

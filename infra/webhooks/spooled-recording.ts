@@ -49,10 +49,8 @@ const resultOf = (error: unknown): DrainResult => {
 const copyOf = ({ length, chunks }: ChunkedBody): ChunkedBody => ({ length, chunks: chunks.map((chunk) => chunk.slice()) });
 
 /**
- * Creates the recording of deliveries with a spool. If the event store does not record a delivery within half a second,
- * the delivery is written to the spool, and recorded later with the same event id, so it does no harm if the first
- * attempt succeeded after all. The deliveries of an integration stay in order: while one of them is in the spool, later
- * ones are written to the spool, too.
+ * A delivery that the event store does not record within half a second goes to the spool, and is recorded later with the same event id,
+ * even if the first attempt succeeded after all. While one is in the spool, later ones of the integration follow it, to keep their order.
  */
 export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const { spool, recorder, logger, compareRedelivery, onDrained } = deps;
@@ -71,8 +69,7 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   });
 
   const store = async (delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
-    // A large body is copied. Its memory is reused when the sender has an answer, which may be before the bytes are
-    // durable.
+    // Copy a large body: its memory is reused after the answer, perhaps before the bytes are durable.
     const body = delivery.body instanceof Uint8Array ? delivery.body : copyOf(delivery.body);
     const result = await spool.put(entryOf({ ...delivery, body, eventId }));
     if (result === 'refused') throw retryLater();
@@ -93,10 +90,7 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
     if (spool.status().canTake) recorder.giveUpWaiting();
   };
 
-  /**
-   * Returns whether an attempt may be made. If the circuit breaker is open and deliveries wait in the spool, none is
-   * made here: the attempts to record those deliveries show whether the event store works again.
-   */
+  /** If the circuit breaker is open and deliveries wait in the spool, recording those shows whether the event store works again. */
   const mayTry = (): boolean => !breaker.isOpen() || (spool.status().rows === 0 && breaker.mayTry());
 
   const record = async (delivery: NewDelivery): Promise<RecordedDelivery> => {

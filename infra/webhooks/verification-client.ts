@@ -6,10 +6,7 @@ import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 
 type Pending = { readonly resolve: (result: TaskResult['result']) => void; readonly reject: (error: Error) => void };
 
-/**
- * Opens the client that runs tasks for large bodies in a worker thread, one after another, so that they do not block
- * the event loop. Bytes that are not in shared memory are copied. The thread is started for the first task.
- */
+/** Tasks run one after another in a worker thread, which the first one starts. Bytes that are not in shared memory are copied. */
 export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   const pending = new Map<number, Pending>();
   let worker: Worker | undefined;
@@ -38,7 +35,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   };
 
   return {
-    /** Runs a task in the thread. @throws Refusal unavailable if the thread ends before the task has ended */
+    /** @throws Refusal unavailable if the thread ends before the task */
     run: <N extends keyof Tasks>(name: N, input: Parameters<Tasks[N]>[0]): Promise<ReturnType<Tasks[N]>> =>
       new Promise((resolve, reject) => {
         worker ??= startWorker();

@@ -8,7 +8,7 @@ import { sealBytes } from '../vault/sealed-bytes.ts';
 
 let contiguous: Uint8Array | undefined;
 
-/** Copies a body into memory that is reused for the next body. */
+/** The memory is reused for the next body. */
 const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
   contiguous ??= new Uint8Array(MAX_BODY_BYTES);
   let at = 0;
@@ -21,12 +21,12 @@ const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
 
 export type SealTask = { readonly key: KeyObject; readonly associatedData: Uint8Array; readonly plain: Uint8Array };
 
-/** The functions that this thread runs. Their running time is proportional to the size of the body. */
+/** Their running time is proportional to the size of the body. */
 const tasks = {
   matchSecret,
   inspectBody: ({ question, body }: { question: BodyQuestion; body: ChunkedBody }): InspectedBody =>
     inspectBody(question, joinChunks(body)),
-  /** Encrypts bytes. Returns a copy of the result, whose memory can be transferred to the other thread. */
+  /** The memory of the result can be transferred to the other thread. */
   sealBytes: ({ key, associatedData, plain }: SealTask): Uint8Array<ArrayBuffer> => new Uint8Array(sealBytes(key, associatedData, plain)),
 };
 

@@ -4,18 +4,12 @@ import { connectedIntegrations, INTEGRATIONS_AT_ONCE } from '../../projections/w
 
 const INTERVAL_MS = 60_000;
 const RETRY_DELAY_MS = 5_000;
-/**
- * The maximum number of integrations that are prepared. The caches can contain more, so that the preparation does not
- * evict entries that requests use.
- */
+/** The caches can contain more, so that the preparation does not evict entries that requests use. */
 const MAX_INTEGRATIONS = 5_000;
 
 export type WarmingParts = {
   readonly reads: Pick<Reads, 'rows'>;
-  /**
-   * Loads the data that are needed to receive a delivery of an integration. Takes no time if all these data are in
-   * memory.
-   */
+  /** Loads what is needed to receive a delivery. Takes no time if it is all in memory. */
   readonly prepare: (integration_id: string) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
   /** The maximum number of integrations that are prepared. By default, MAX_INTEGRATIONS. */
@@ -23,10 +17,8 @@ export type WarmingParts = {
 };
 
 /**
- * Prepares this process for the deliveries of all integrations after its start and, every minute, for those of new
- * integrations. So the spool can take their deliveries even if the event store fails before the first one arrives. The
- * integrations are prepared one after another, so that requests are not slowed down. `warmed` resolves after all of
- * them were prepared for the first time.
+ * Prepares for all integrations after the start, and for new ones every minute, so that the spool can take their deliveries even if the
+ * event store fails first. One after another, so that requests are not slowed down. `warmed` resolves after the first time.
  */
 export const startIntegrationWarming = ({ reads, prepare, logger, max = MAX_INTEGRATIONS }: WarmingParts) => {
   const warmed = Promise.withResolvers<void>();

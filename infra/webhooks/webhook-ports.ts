@@ -45,16 +45,13 @@ export type WebhookDeps = {
   readonly vault: Pick<Vault, 'open' | 'uniqueId' | 'contentKey' | 'sealEvent' | 'onErased'>;
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
-  /** The rate limiter. If it is absent, no quota is enforced. */
+  /** If absent, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
-  /**
-   * The windows in which guardrails count deliveries. If absent, this process counts only the deliveries that it
-   * receives itself.
-   */
+  /** Counts deliveries for guardrails. If absent, this process counts only its own. */
   readonly windows?: SlidingWindows;
   readonly hasHeld: GuardrailPort['hasHeld'];
   readonly now?: () => string;
-  /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */
+  /** If absent, deliveries are refused while the log cannot be reached. */
   readonly spool?: { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;
 };
 
@@ -62,18 +59,12 @@ type Deps = WebhookDeps & { readonly now: () => string };
 type RunTask = ReturnType<typeof openVerificationClient>['run'];
 type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & Pick<SpooledRecording, 'isBreakerOpen' | 'spooledShare'>;
 type Closable = { readonly close: () => Promise<void> };
-/**
- * `prepare` loads the data that are needed to receive a delivery of an integration into memory.
- * @throws Refusal unavailable
- */
+/** Loads what is needed to receive a delivery. @throws Refusal unavailable */
 type Preparation = { readonly prepare: (integration_id: string) => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
 
-/**
- * Creates the ports that connect the handling of webhook calls to the log, the vault and the other services. `close`
- * finishes pending work and records pending rejections.
- */
+/** Connects to the log, the vault and the other services. `close` finishes pending work and records pending rejections. */
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
   const deps = { now, ...rest };
   const worker = openVerificationClient(deps.logger);
@@ -129,7 +120,7 @@ const eligibilityPort = ({ cache, vault, limits, now }: Deps) => {
   } satisfies EligibilityPort & { quotaOf: (tenant: string) => number | Promise<number> };
 };
 
-/** Creates the port that verifies bodies: small ones in this thread, large ones in a worker thread. */
+/** Verifies small bodies in this thread, large ones in a worker thread. */
 const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
   const signingKeys = createSigningKeys(vault);
   return {
