@@ -3,18 +3,14 @@ import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
 export const ALGORITHM = 'aes-256-gcm';
-// With this option, Node accepts only authentication tags of 16 bytes. It would otherwise also accept tags of four
-// bytes, which are easier to forge.
+// Otherwise Node would also accept tags of four bytes, which are easier to forge.
 export const OPTIONS = { authTagLength: 16 } as const;
 const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 
-/** An encryption key with its id (`kid`). Every sealed text contains the id of the key that encrypted it. */
+/** Every sealed text contains the `kid` of its key. */
 export type NamedKey = { readonly kid: string; readonly key: Uint8Array };
 
-/**
- * Encrypts `plain` and returns `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is
- * authenticated, too. So the text can be decrypted only for the same location.
- */
+/** Returns `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts, which can be decrypted only for the same location. */
 export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain: Uint8Array): SealedText => {
   const nonce = randomBytes(12);
   const cipher = createCipheriv(ALGORITHM, key, nonce, OPTIONS).setAAD(associatedData(location));
@@ -22,23 +18,17 @@ export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain:
   return [VERSION, kid, encode(nonce), encode(text), encode(cipher.getAuthTag())].join('.');
 };
 
-/**
- * Decrypts a text that `encrypt` has returned.
- * @throws Error if the text was changed, or if it was encrypted with another key or for another location
- */
+/** @throws Error if the text was changed, or encrypted with another key or for another location */
 export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: SealedText): Buffer => {
   const [, , nonce, text, tag] = partsOf(sealed);
   const decipher = createDecipheriv(ALGORITHM, key, decode(nonce!), OPTIONS).setAAD(associatedData(location)).setAuthTag(decode(tag!));
   return Buffer.concat([decipher.update(decode(text!)), decipher.final()]);
 };
 
-/** Returns the id of the key with which a text was encrypted. @throws Error if the text is not encrypted */
+/** @throws Error if the text is not encrypted */
 export const kidOf = (sealed: SealedText): string => partsOf(sealed)[1]!;
 
-/**
- * Concatenates fields, each preceded by its length in four bytes. So different lists of fields always give different
- * bytes.
- */
+/** Each field is preceded by its length in four bytes, so different lists always give different bytes. */
 export const lengthPrefixed = (...fields: readonly string[]): Buffer => {
   // UTF-8 needs at most three bytes for each UTF-16 code unit.
   const bytes = Buffer.allocUnsafe(fields.reduce((size, field) => size + 4 + field.length * 3, 0));
@@ -61,8 +51,7 @@ const partsOf = (sealed: SealedText): RegExpExecArray => {
 
 const encode = (bytes: Buffer): string => bytes.toString('base64url');
 
-// Decodes base64url. Throws if an unused bit of the last character is set. Without this check, several different
-// encrypted texts would decrypt to the same secret.
+// Throws if an unused bit of the last character is set: otherwise, several texts would decrypt to the same secret.
 const decode = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64url');
   if (encode(bytes) !== text) throw new Error('not a sealed secret');

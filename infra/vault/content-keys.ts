@@ -7,11 +7,9 @@ import type { DataKeyCache } from './data-key-cache.ts';
 export type ContentKey = { readonly kid: string; readonly key: KeyObject };
 
 /**
- * Returns a tenant's content key, which is derived from the data key with the id `kid` or, without a `kid`, from the
- * newest data key. Without a `kid`, a data key is created if the tenant has none. Returns a promise only if the key is
- * not in memory.
- * @throws Refusal unavailable if the data key cannot be decrypted
- * @throws LogError gone if the tenant was erased, unavailable
+ * The key is derived from the data key `kid` or, by default, from the newest one, which is created if the tenant has none. Returns a
+ * promise only if the key is not in memory.
+ * @throws Refusal unavailable if the data key cannot be decrypted; LogError gone if the tenant was erased, unavailable
  */
 export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
 
@@ -29,11 +27,10 @@ const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
   key: createSecretKey(Buffer.from(hkdfSync('sha256', key, '', lengthPrefixed('annals contents', tenant), 32))),
 });
 
-/** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
+/** Keeps the most recently used keys in memory. */
 export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeyCache => {
   const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
-  // How often keys were removed from memory. A key that was being loaded at that time is not kept, because it may be
-  // one of them.
+  // How often keys were dropped: a key that was being loaded then may be one of them, and is not kept.
   let drops = 0;
 
   const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {

@@ -8,7 +8,7 @@ import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKeys } from './wrapped-k
 /** A tenant's data keys, the oldest first. */
 type DataKeys = readonly NamedKey[];
 
-/** Thrown if a stored text or blob refers to a data key that the tenant does not have. */
+/** A stored text or blob refers to a data key that the tenant does not have. */
 export class UnknownKey extends Error {
   constructor(tenant: string, kid: string) {
     super(`tenant ${tenant} has no key ${kid}`);
@@ -17,21 +17,11 @@ export class UnknownKey extends Error {
 }
 
 export type DataKeyCache = {
-  /**
-   * Returns the tenant's newest key. Creates one if the tenant has none.
-   * @throws Refusal unavailable if a key cannot be decrypted @throws LogError
-   */
+  /** Creates a key if the tenant has none. @throws Refusal unavailable if a key cannot be decrypted @throws LogError */
   readonly newestDataKey: (tenant: string) => Promise<NamedKey>;
-  /**
-   * Returns the tenant's data key with this id. If the key is not in memory, reads the tenant's keys from the log
-   * again.
-   * @throws UnknownKey @throws Refusal unavailable if a key cannot be decrypted @throws LogError
-   */
+  /** If the key is not in memory, reads the log again. @throws UnknownKey, LogError, Refusal unavailable if a key cannot be decrypted */
   readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
-  /**
-   * If the keys of the tenant are in memory, reads them again. Until the new keys are read, the present keys are used.
-   * Returns whether the keys were read.
-   */
+  /** Reads only keys again that are in memory; until then, the present ones are used. Returns whether the keys were read. */
   readonly refresh: (tenant: string) => Promise<boolean>;
   readonly forget: (tenant: string) => void;
 };
@@ -52,9 +42,7 @@ export class DataKeyUnreadable extends Refusal {
 
 const isOfLog = (error: unknown): boolean => error instanceof LogError && error.kind !== 'damaged';
 
-/**
- * Creates a cache of the tenants' decrypted data keys. It keeps the keys of the most recently used tenants in memory.
- */
+/** Keeps the decrypted keys of the most recently used tenants. */
 export const createDataKeyCache = (log: Log, masters: MasterKeys, report: ReportKeys = () => {}): DataKeyCache => {
   const keysByTenant = createLruMap<string, Promise<DataKeys>>({ capacity: MAX_TENANTS });
 
@@ -94,8 +82,7 @@ export const createDataKeyCache = (log: Log, masters: MasterKeys, report: Report
       const before = keysByTenant.peek(tenant);
       if (!before) return false;
       const keys = await load(tenant).catch(() => null);
-      // While the keys were read, the tenant may have been erased, and its keys dropped from memory. Then the keys must
-      // not be cached again.
+      // Do not cache keys that were dropped meanwhile, because the tenant was erased.
       if (keys && keysByTenant.peek(tenant) === before) keysByTenant.set(tenant, Promise.resolve(keys));
       return keys !== null;
     },

@@ -9,7 +9,6 @@ import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 
 type LoadedKeys = { readonly contentKeys: ContentKeys; readonly dataKeys: DataKeyCache };
 
-/** Decrypts events until `close` is called. */
 export type EventOpener = Pick<SealedEvents, 'openEvent'> & {
   /** Loads the keys before the first event needs them. Does nothing if there are none yet, or if they cannot be read. */
   readonly prepare: () => Promise<void>;
@@ -17,18 +16,15 @@ export type EventOpener = Pick<SealedEvents, 'openEvent'> & {
 };
 
 /**
- * Creates the function that decrypts events, for a process that encrypts nothing. It creates no key. The master key is
- * loaded when the first encrypted event arrives; if this fails, it is tried again for the next event. From then on, the
- * function follows the log, and removes the keys of a tenant from memory when the tenant is erased.
- * @throws (the function) the errors of `openEvent`, Error with a one-line message for the operator if the master key is
- * missing or does not belong to this log
+ * Used by a process that encrypts nothing; creates no key. The first encrypted event loads the master key; after a failure, the next one
+ * does. From then on, it follows the log, and drops the keys of erased tenants.
+ * @throws (the function) the errors of `openEvent`, Error with a one-line message for the operator if the master key is missing or wrong
  */
 export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): EventOpener => {
   let changes: Subscription | undefined;
   const load = async (): Promise<LoadedKeys> => {
     const masters = await openMasterKeys(masterKeyFile, false);
-    // This check finds out whether the master key is the right one. Otherwise a wrong master key would look like
-    // damaged data keys, and events would be skipped.
+    // A wrong master key would look like damaged data keys, and events would be skipped.
     await unwrapKeys(masters, NAME_KEY, await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id));
     const dataKeys = createDataKeyCache(log, masters);
     const keys = createContentKeys(dataKeys);

@@ -2,10 +2,7 @@ import type { Logger } from 'pino';
 import { counted } from '../../domain/counted.ts';
 import type { ReportKeys } from './data-key-cache.ts';
 
-/**
- * Creates a reporter of data keys that cannot be decrypted. `report` logs each affected tenant once, until its keys can
- * be decrypted again. `degradedParts` returns the number of affected tenants as a text for the health check.
- */
+/** `report` logs each tenant once until its keys can be decrypted again. `degradedParts` has their number for the health check. */
 export const createKeyReporter = (logger: Pick<Logger, 'error'>): { report: ReportKeys; degradedParts: () => string[] } => {
   const tenants = new Set<string>();
   return {

@@ -3,15 +3,12 @@ import { openOnce } from '../open-once.ts';
 import type { Vault } from './vault.ts';
 
 export type LazyVault = {
-  /** Opens the vault, or returns the open one. @throws the errors of `openVault`; the next call tries again */
+  /** @throws the errors of `openVault`; the next call tries again */
   readonly open: () => Promise<Vault>;
   readonly close: () => Promise<void>;
 };
 
-/**
- * Creates a vault whose modules are loaded only when the vault is needed, which saves memory. An open vault follows
- * changes of keys in the log.
- */
+/** Loads its modules only when it is needed, which saves memory. Once open, it follows changes of keys in the log. */
 export const createLazyVault = (log: Log, masterKeyFile: string): LazyVault => {
   let changes: Subscription | undefined;
 

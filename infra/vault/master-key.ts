@@ -7,16 +7,12 @@ const KEY_BYTES = 32;
 
 /** The suffix of the file with the next master key, beside MASTER_KEY_FILE, during a rotation. */
 export const NEXT_SUFFIX = '.next';
-/**
- * The suffix of a file with a replaced key. The name of such a file is that of MASTER_KEY_FILE, this suffix, and the id
- * of the key.
- */
+/** A replaced key is in a file named MASTER_KEY_FILE, this suffix, and the id of the key. */
 export const OLD_SUFFIX = '.old-';
 
 /**
- * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist and
- * `mayCreate` is true, creates it with a new key. `mayCreate` must be false if keys are already encrypted with another
- * master key, because a new one could not decrypt them.
+ * The master key encrypts all other keys: 32 bytes in a file of mode 0600. With `mayCreate`, a missing file gets a new key: not if keys are
+ * already encrypted with another master key, because a new one could not decrypt them.
  * @throws Error with a one-line message for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
@@ -42,9 +38,7 @@ export const readCompanion = async (path: string): Promise<NamedKey | null> => {
   return key?.length === KEY_BYTES ? named(key) : null;
 };
 
-/**
- * Gives the file of the next key the owner and the mode of MASTER_KEY_FILE, so that the same users can read both files.
- */
+/** Copies the owner and the mode, so that the same users can read both files. */
 const copyAccess = async (file: string, path: string): Promise<void> => {
   const [wanted, found] = [await stat(file), await stat(path)];
   if (wanted.uid !== found.uid || wanted.gid !== found.gid) await chown(path, wanted.uid, wanted.gid);
@@ -52,16 +46,14 @@ const copyAccess = async (file: string, path: string): Promise<void> => {
 };
 
 /**
- * Returns the next master key, from the file beside MASTER_KEY_FILE. If that file does not exist, it is created with a
- * new key, and the same users get access to it.
+ * Reads the file beside MASTER_KEY_FILE. If missing, it is created for the same users.
  * @throws Error with a one-line message for the operator
  */
 export const ensureNextKey = async (file: string): Promise<NamedKey> => {
   const path = file + NEXT_SUFFIX;
   const found = await readKey(path);
   const key = found ?? (await createKeyFile(path).catch((error: unknown) => throwAsAdvice(path, error)));
-  // If the operator has provided the file, a failure to change its owner or mode is ignored. For example, this is not
-  // possible in some mounted directories.
+  // If the operator has provided the file, changing its owner or mode may be impossible, as in some mounted directories.
   await copyAccess(file, path).catch((error: unknown) => found ?? throwAsAdvice(path, error));
   if (key.length !== KEY_BYTES) throw new Error(`the next master key ${path} must be ${KEY_BYTES} bytes, not ${key.length}`);
   return named(key);
@@ -75,9 +67,8 @@ const throwAsAdvice = (path: string, error: unknown): never => {
 };
 
 /**
- * Replaces MASTER_KEY_FILE with the file of the next key beside it, whose key must have the id `kid`. The old key is
- * kept in a separate file. MASTER_KEY_FILE contains a key at every moment. If it already contains the key `kid`, does
- * nothing.
+ * Puts the file of the next key, which must be `kid`, in its place. MASTER_KEY_FILE contains a key at every moment; the old one is kept in
+ * a separate file. Does nothing if it already contains `kid`.
  * @throws Error with a one-line message for the operator
  */
 export const replaceMasterKey = async (file: string, kid: string): Promise<void> => {
@@ -91,7 +82,7 @@ export const replaceMasterKey = async (file: string, kid: string): Promise<void>
     await rename(next, file);
     await syncDirectory(dirname(file));
   } catch (error) {
-    // Another process may have replaced the key at the same time, which made this attempt fail.
+    // Another process may have replaced the key at the same time.
     if ((await loadMasterKey(file, false)).kid === kid) return;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(`${file} cannot be replaced (${code ?? message}): copy ${next} to it, and repeat`);

@@ -13,7 +13,7 @@ export type MasterKeys = {
   readonly main: () => NamedKey;
   readonly find: (kid: string) => NamedKey | undefined;
   readonly all: () => readonly NamedKey[];
-  /** Reads the files again. If a key cannot be read now, the earlier value is kept. */
+  /** If a key cannot be read now, keeps the earlier value. */
   readonly reload: () => Promise<void>;
 };
 
@@ -25,7 +25,7 @@ const companionsOf = async (file: string): Promise<string[]> => {
     .map((name) => join(dirname(file), name));
 };
 
-/** Opens the master keys. @throws Error with a one-line message for the operator; see `loadMasterKey` */
+/** @throws Error with a one-line message for the operator; see `loadMasterKey` */
 export const openMasterKeys = async (file: string, mayCreate: boolean): Promise<MasterKeys> => {
   let main = await loadMasterKey(file, mayCreate);
   const known = new Map<string, NamedKey>();

@@ -6,10 +6,7 @@ const TAG_BYTES = OPTIONS.authTagLength;
 /** The number of bytes that encryption adds. */
 export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES;
 
-/**
- * A buffer of random nonces. Filling it for many messages at once is cheaper than creating random bytes for each
- * message.
- */
+/** Random nonces for many messages at once, which is cheaper than random bytes for each. */
 const nonces = Buffer.alloc(NONCE_BYTES * 256);
 let used = nonces.length;
 
@@ -23,10 +20,7 @@ const nextNonce = (): Uint8Array => {
   return nonce;
 };
 
-/**
- * Encrypts bytes with AES-256-GCM. Returns the nonce, the ciphertext and the tag. The associated data are
- * authenticated: the bytes can be decrypted only with the same associated data.
- */
+/** Uses AES-256-GCM. Returns the nonce, the ciphertext and the tag; decryption needs the same associated data. */
 export const sealBytes = (key: KeyObject, associatedData: Uint8Array, plain: Uint8Array): Buffer => {
   const nonce = nextNonce();
   const cipher = createCipheriv(ALGORITHM, key, nonce, OPTIONS).setAAD(associatedData);
@@ -35,10 +29,7 @@ export const sealBytes = (key: KeyObject, associatedData: Uint8Array, plain: Uin
   return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]);
 };
 
-/**
- * Decrypts bytes that `sealBytes` has returned.
- * @throws Error if the bytes were changed, or encrypted with another key or other associated data
- */
+/** @throws Error if the bytes were changed, or encrypted with another key or other associated data */
 export const openBytes = (key: KeyObject, associatedData: Uint8Array, sealed: Uint8Array): Buffer => {
   if (sealed.length < SEAL_BYTES) throw new Error('sealed bytes are incomplete');
   const tagAt = sealed.length - TAG_BYTES;

@@ -10,16 +10,10 @@ export type BytesEvent = NewEvent & { readonly data: Uint8Array };
 
 export type EventPlace = { readonly tenant: string; readonly category: string; readonly id: string };
 
-/**
- * The reason why the data of an event cannot be read: the tenant was erased, the data are damaged, or the key is
- * missing.
- */
+/** The tenant was erased, the data are damaged, or the key is missing. */
 export type UnreadableReason = 'erased' | 'damaged' | 'key';
 
-/**
- * Thrown if the data of an encrypted event cannot be decrypted. A retry helps only if an operator restores the data or
- * the key.
- */
+/** A retry helps only if an operator restores the data or the key. */
 export class ContentUnreadable extends Error {
   readonly reason: UnreadableReason;
   constructor(reason: UnreadableReason, { stream, event_id }: Pick<Recorded, 'stream' | 'event_id'>, cause?: unknown) {
@@ -35,36 +29,26 @@ const REASONS: Readonly<Record<UnreadableReason, string>> = {
   key: "the tenant's data key is missing or damaged",
 };
 
-/**
- * Encrypts ("seals") and decrypts ("opens") the data of events that contain a tenant's contents, for example of webhook
- * deliveries.
- */
+/** Encrypts ("seals") and decrypts ("opens") events with a tenant's contents, for example of webhook deliveries. */
 export type SealedEvents = {
   /**
-   * Encrypts the data of a new event with the tenant's data key, and states this in the event's metadata. Empty data do
-   * not change. The data can be decrypted only in an event with the same id in the same stream. Returns a promise only
-   * if the key is not in memory.
-   * @throws Refusal unavailable
-   * @throws LogError gone if the tenant was erased, unavailable
+   * Uses the tenant's data key, and states this in the metadata. Empty data do not change. Can be decrypted only in an event with the same
+   * id in the same stream. Returns a promise only if the key is not in memory.
+   * @throws Refusal unavailable; LogError gone if the tenant was erased, unavailable
    */
   readonly sealEvent: (place: EventPlace, event: BytesEvent) => BytesEvent | Promise<BytesEvent>;
   /**
-   * Returns an event with its data decrypted. An event that is not encrypted is returned unchanged. Returns a promise
-   * only if the key is not in memory.
-   * @throws ContentUnreadable
-   * @throws LogError unavailable
+   * An event that is not encrypted is returned unchanged. Returns a promise only if the key is not in memory.
+   * @throws ContentUnreadable, LogError unavailable
    */
   readonly openEvent: (event: Recorded) => Recorded | Promise<Recorded>;
 };
 
-/**
- * Returns the associated data for the encryption of an event's data. They bind the encrypted data to this event. None
- * of the texts contains the separator.
- */
+/** Binds encrypted data to this event. None of the texts contains the separator. */
 export const associatedDataOf = ({ tenant, category, id }: EventPlace, event_id: string): Buffer =>
   Buffer.from(`annals event data\0${tenant}\0${category}\0${id}\0${event_id}`);
 
-/** Returns the event with the encrypted data `data`, and with the id `kid` of their key in its metadata. */
+/** `kid` is the id of the key. */
 export const withSealedData = (event: BytesEvent, kid: string, data: Uint8Array): BytesEvent => {
   const sealed: SealedWith = { v: 1, kid };
   return { ...event, data, meta: { ...event.meta, facts: { ...event.meta.facts, sealed } } };
@@ -74,8 +58,7 @@ const seal = (place: EventPlace, event: BytesEvent, { kid, key }: ContentKey): B
   withSealedData(event, kid, sealBytes(key, associatedDataOf(place, event.id), event.data));
 
 const open = (event: Recorded, { key }: ContentKey): Recorded => {
-  // The tenant, the category and the id are taken from the name of the stream, because callers may change the separate
-  // fields in a copy of the event.
+  // Use the name of the stream, because callers may change the separate fields in a copy of the event.
   const place = parseStream(event.stream)!;
   const { sealed: _, ...facts } = event.meta.facts!;
   try {
@@ -93,10 +76,7 @@ export const throwAsUnreadable = (event: Recorded, error: unknown): never => {
   throw error;
 };
 
-/**
- * Creates the function that returns an event with its data decrypted.
- * @throws (the function) the errors of `openEvent`
- */
+/** @throws (the function) the errors of `openEvent` */
 export const createEventOpener =
   (contentKey: ContentKeys): SealedEvents['openEvent'] =>
   (event) => {

@@ -31,17 +31,10 @@ const openText = (event: Recorded<SessionEvent>, key: Uint8Array, { location, se
   }
 };
 
-/**
- * For an event whose text cannot be decrypted: the runner still gets it, and so the later events of the session, which
- * wait for it.
- */
+/** The text cannot be decrypted: the runner still gets the event, and so the later ones of the session, which wait for it. */
 export const withoutText = (event: Recorded<SessionEvent>): OpenedSessionEvent => ({ ...event, content: null });
 
-/**
- * Decrypts the message or the comment of an event.
- * @throws ContentUnreadable
- * @throws LogError unavailable
- */
+/** Decrypts the message or the comment. @throws ContentUnreadable, LogError unavailable */
 export const openSessionEvent = async (
   { dataKeyById }: Pick<DataKeyCache, 'dataKeyById'>,
   event: Recorded<SessionEvent>,

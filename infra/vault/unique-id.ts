@@ -3,14 +3,10 @@ import { lengthPrefixed } from './cipher.ts';
 
 const ID_COUNT = 36n ** 24n;
 
-// Converts 256 bits to an id. 2^256 is much larger than 36^24. So the modulo makes all characters almost equally
-// likely: their probabilities differ by at most 2^-131.
+// 2^256 is much larger than 36^24, so all characters are almost equally likely, within 2^-131.
 const id25Of = (bytes: Buffer): string => `c${(BigInt(`0x${bytes.toString('hex')}`) % ID_COUNT).toString(36).padStart(24, '0')}`;
 
-/**
- * Creates the function that derives a resource's id from its unique key. The id (id25) is `c` and 24 base36 characters
- * of an HMAC-SHA-256 with the name key.
- */
+/** An id (id25) is `c` and 24 base36 characters of an HMAC-SHA-256 of the unique key with the name key. */
 export const createUniqueIds =
   (nameKey: Uint8Array) =>
   (kind: string, tenant: string, key: string, generation: number): string =>
@@ -20,5 +16,5 @@ export const createUniqueIds =
         .digest(),
     );
 
-/** Returns a random id (id25): `c` and 24 random base36 characters. */
+/** An id25: `c` and 24 random base36 characters. */
 export const randomId = (): string => id25Of(randomBytes(32));

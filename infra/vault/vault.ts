@@ -12,9 +12,8 @@ import { createUniqueIds } from './unique-id.ts';
 import { watchKeys } from './watch-keys.ts';
 import { createKey, dataKeyStream, type KeyPlace, NAME_KEY, readWrappedKeys, unwrapKeys, wrapperOf, wrapsOf } from './wrapped-keys.ts';
 
-/** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
+/** The ids and digests cannot be computed without a key. */
 export type Vault = SealedEvents & {
-  /** Returns the key that encrypts the contents of a tenant's events. See `ContentKeys`. */
   readonly contentKey: ContentKeys;
   /**
    * Encrypts a secret with the tenant's data key. If the tenant has no data key yet, creates one. The result can be
@@ -23,59 +22,36 @@ export type Vault = SealedEvents & {
    */
   readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
   /**
-   * Decrypts an encrypted text.
    * @throws Error if the text was changed or encrypted for another location
    * @throws LogError gone if the tenant was erased
    * @throws Refusal unavailable if the data key cannot be decrypted
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
-   * Returns a key for blobs, which are contents that are too large to be encrypted as a text. The key is derived from
-   * the tenant's data key with the id `kid` or, if absent, from the newest one. If the tenant has no data key yet, one
-   * is created.
-   * @throws LogError gone if the tenant was erased
-   * @throws Error if the key does not exist
+   * A key for contents too large to be encrypted as a text, derived from the data key `kid` or, by default, the newest one, which is
+   * created if the tenant has none.
+   * @throws LogError gone if the tenant was erased, Error if the key does not exist
    */
   readonly blobKey: (tenant: string, kid?: string) => Promise<NamedKey>;
-  /**
-   * Derives a resource's id (id25) from its unique key. All processes that use this log derive the same id. The id
-   * cannot be predicted without the platform's secret name key.
-   */
+  /** Derives an id25. All processes with this log derive the same; it cannot be predicted without the platform's secret name key. */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
   /** The keys for deliveries in the spool of this machine. They are available even if the log is not. */
   readonly spoolKeys: SpoolKeys;
-  /**
-   * Returns the ids of the master keys that can decrypt the keys of this log, as far as this process knows. See
-   * `watchKeys`.
-   */
+  /** The master keys that can decrypt the keys of this log, as far as this process knows. See `watchKeys`. */
   readonly masterKeyIds: () => readonly string[];
-  /**
-   * Follows the log until `stop` is called. So a new data key or a new master key is used within a second. The data
-   * keys of a tenant that is erased are dropped from memory.
-   * @throws LogError unavailable
-   */
+  /** A new data key or master key is used within a second; the keys of an erased tenant are dropped. @throws LogError unavailable */
   readonly watchKeys: () => Promise<Subscription>;
-  /**
-   * Registers a function that is called when the data keys of a tenant are dropped from memory because the tenant is
-   * erased. The function must drop everything that was decrypted with them.
-   */
+  /** Called when the data keys of an erased tenant are dropped: drop everything that was decrypted with them. */
   readonly onErased: (drop: () => void) => void;
   /** If the data keys of a tenant are in memory, reads them again, so that a new key is used at once. */
   readonly refreshDataKeys: (tenant: string) => Promise<void>;
-  /**
-   * Destroys all data keys of a tenant: tombstones the stream that contains them, and removes them from the memory of
-   * this process. Does nothing if they are already destroyed.
-   * @throws LogError unavailable
-   */
+  /** Tombstones their stream, and drops them here. Does nothing if they are already destroyed. @throws LogError unavailable */
   readonly destroyDataKeys: (tenant: string) => Promise<void>;
   /** Returns the HMAC-SHA-256 of a text in hex; the HMAC key is a secret of the platform (the pepper). */
   readonly digest: (text: string) => string;
 };
 
-/**
- * New data are encrypted with `key`. The keys in `older` only decrypt earlier data; earlier versions of Annals derived
- * them from the master key.
- */
+/** `key` encrypts new data. Those in `older` only decrypt; earlier versions of Annals derived them from the master key. */
 export type SpoolKeys = { readonly key: NamedKey; readonly older: readonly NamedKey[] };
 
 export type VaultParts = {
@@ -86,8 +62,7 @@ export type VaultParts = {
 };
 
 /**
- * Opens the vault, whose keys are stored in `log`. If the log has no platform keys yet, they are created, and so is the
- * master key if its file does not exist.
+ * Creates the platform's keys if `log` has none, and then the master key if its file is missing.
  * @throws Error with a one-line message for the operator
  */
 export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts): Promise<Vault> => {
@@ -142,7 +117,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
 
 const PEPPER: KeyPlace = { tenant: PLATFORM, id: 'pepper' };
 const SPOOL_KEY: KeyPlace = { tenant: PLATFORM, id: 'spool' };
-/** The keys of the platform. Every log of a platform that was started contains them. */
+/** Every log of a platform that was started contains them. */
 const PLATFORM_KEYS = [NAME_KEY, PEPPER];
 
 const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
@@ -153,7 +128,7 @@ const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Prom
 const masterKeyIdsIn = async (log: Log): Promise<string[]> =>
   (await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id)).flatMap(wrapsOf).map(wrapperOf);
 
-/** Returns the key with which earlier versions of Annals encrypted the deliveries in the spool. */
+/** Earlier versions of Annals encrypted deliveries in the spool with it. */
 const formerSpoolKey = ({ kid, key }: NamedKey): NamedKey => ({
   kid,
   key: new Uint8Array(hkdfSync('sha256', key, '', lengthPrefixed('annals local', 'spool'), 32)),

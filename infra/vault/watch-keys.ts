@@ -9,15 +9,11 @@ export type KeyChanges = {
   readonly onRewrapped: () => Promise<void>;
 };
 
-/**
- * The events of an erasure at which a tenant's keys are dropped from memory. They are recorded before and after the
- * data keys are destroyed. A key that was loaded between two of these events is dropped at the later one.
- */
+/** A tenant's keys are dropped from memory at each: before and after they are destroyed. A key loaded in between is dropped at the next. */
 const ERASURE_EVENTS = ['TenantErasureStarted', 'TenantDataKeyDestroyed', 'TenantErased'];
 
 /**
- * Follows changes of keys in the log from now on. An error of a handler is ignored: the keys in memory stay valid, and
- * the next change calls the handler again.
+ * Follows changes from now on. An error of a handler is ignored: the keys in memory stay valid, and the next change calls it again.
  * @throws LogError unavailable
  */
 export const watchKeys = async (log: Log, { onDataKey, onErased, onRewrapped }: KeyChanges): Promise<Subscription> => {

@@ -10,15 +10,11 @@ import type { MasterKeys } from './master-keys.ts';
 /** The parts of the name of a stream that stores keys: the tenant and the id. */
 export type KeyPlace = { readonly tenant: string; readonly id: string };
 
-/** Reads the events of a stream that stores keys, the oldest first. @throws LogError */
+/** The oldest first. @throws LogError */
 export const readKeyEvents = async (log: Log, { tenant, id }: KeyPlace): Promise<Recorded<WrappedKeyEvent>[]> =>
   (await Array.fromAsync(log.read(keyStream({ tenant, id })))) as Recorded<WrappedKeyEvent>[];
 
-/**
- * Reads the keys that a stream contains, oldest first. They are wrapped, which means encrypted with a master key.
- * Returns an empty list if the stream does not exist.
- * @throws LogError
- */
+/** Returns the oldest first, encrypted with a master key ("wrapped"). Empty if the stream does not exist. @throws LogError */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
   fold(Wrapped, await readKeyEvents(log, { tenant, id }));
 
@@ -38,11 +34,7 @@ const tryDecrypt = (master: NamedKey | undefined, place: KeyPlace, kid: string, 
   }
 };
 
-/**
- * Decrypts a tenant's data key, or a key of the platform, with a master key in memory.
- * @throws Error with a one-line message for the operator if the key was encrypted with another master key, or is
- * damaged
- */
+/** @throws Error with a one-line message for the operator if no master key in memory fits, or the key is damaged */
 const unwrapKnown = (masters: MasterKeys, place: KeyPlace, key: WrappedKey): NamedKey => {
   for (const wrapped of wrapsOf(key)) {
     const plain = tryDecrypt(masters.find(wrapperOf(wrapped)), place, key.kid, wrapped);
@@ -68,10 +60,7 @@ export const wrapKey = (master: NamedKey, place: KeyPlace, { kid, key }: NamedKe
 /** The stream of the platform's name key, which is the first key of a log. */
 export const NAME_KEY: KeyPlace = { tenant: PLATFORM, id: 'name' };
 
-/**
- * Returns the master key that encrypts new keys: the oldest one with which the name key is still encrypted. So during a
- * rotation, the new master key is used alone only at the end, when every process knows it.
- */
+/** Returns the oldest one that encrypts the name key: in a rotation, the new one is used alone only when every process knows it. */
 const masterForNewKeys = async (log: Log, masters: MasterKeys): Promise<NamedKey> => {
   const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
   if (!nameKey) return masters.main();
@@ -80,11 +69,7 @@ const masterForNewKeys = async (log: Log, masters: MasterKeys): Promise<NamedKey
   return wrappers.map(masters.find).find((master) => master !== undefined)!;
 };
 
-/**
- * Creates a key and stores it, wrapped (encrypted with a master key), as the first event of its stream. If another
- * process has created the stream in the meantime, returns the key of that process.
- * @throws LogError
- */
+/** Stores the key as the first event of its stream. If another process was faster, returns its key. @throws LogError */
 export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
   const master = await masterForNewKeys(log, masters);
   const created = { kid: newKeyId(), key: randomBytes(32) };
@@ -101,8 +86,7 @@ export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace):
 };
 
 /**
- * Adds a data key with the id `kid` to the keys of a tenant. From then on, this key is used for encryption. Does
- * nothing if the key already exists.
+ * Encryption uses this key from then on. Does nothing if the key already exists.
  * @throws LogError gone if the tenant was erased, unavailable
  */
 export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, kid: string): Promise<void> => {
