@@ -1,31 +1,19 @@
-/** The subdirectory of the store for files that are not yet stored under their final name. */
+/** Holds files that are not yet stored under their final name. */
 export const DRAFTS = 'drafts';
 
-/**
- * The name of a blob: a file content that the platform stores. Each tenant has its own blobs, even if the contents are
- * equal.
- */
+/** Each tenant has its own blobs, even if the contents are equal. */
 export type BlobName = { readonly tenant: string; readonly sha256: string };
 
-/**
- * An encrypted ("sealed") blob in a local file. The file does not have its final name yet. `sealedSize` is the size of
- * the file in bytes.
- */
+/** An encrypted blob in a local file that does not have its final name yet. `sealedSize` is in bytes. */
 export type BlobDraft = { readonly path: string; readonly sealedSize: number };
 
-/**
- * The encrypted bytes of a stored blob. `head` contains the first bytes, at most as many as were requested. `rest`
- * reads the bytes after `head`.
- */
+/** `head` contains the first bytes, at most as many as were requested; `rest` reads those after it. */
 export type SealedBytes = { readonly sealedSize: number; readonly head: Buffer; readonly rest: () => AsyncIterable<Uint8Array> };
 
-/** An entry in a listing of stored blobs. `version` changes when the blob is stored again. */
+/** `version` changes when the blob is stored again. */
 export type StoredEntry = BlobName & { readonly sealedSize: number; readonly storedAt: number; readonly version: string };
 
-/**
- * Thrown if a blob was encrypted again while it was read. Its remaining bytes do not fit the bytes that were already
- * read.
- */
+/** The blob was encrypted again while it was read: its remaining bytes do not fit those that were already read. */
 export class BlobReplaced extends Error {
   constructor({ tenant, sha256 }: BlobName) {
     super(`the content ${sha256} of tenant ${tenant} was sealed again while it was read`);
@@ -41,34 +29,20 @@ export type BlobBackend = {
    * not removed as an orphan.
    */
   readonly store: (name: BlobName, draft: BlobDraft, isIntact: () => Promise<boolean>) => Promise<void>;
-  /**
-   * Replaces a stored blob with the same content, encrypted again; resolves when it is durable. Does nothing if the
-   * blob is not stored any more. A reader that has not read the whole blob gets BlobReplaced.
-   */
+  /** Resolves when durable. Does nothing if the blob is gone. A reader in the middle of the old one gets BlobReplaced. */
   readonly replace: (name: BlobName, draft: BlobDraft) => Promise<void>;
-  /** Opens a stored blob and reads its first `headBytes` bytes; null if it does not exist. */
+  /** Null if the blob does not exist. */
   readonly read: (name: BlobName, headBytes: number) => Promise<SealedBytes | null>;
   /** Returns the size of a stored blob after encryption, in bytes; null if it does not exist. */
   readonly sealedSizeOf: (name: BlobName) => Promise<number | null>;
   /** Yields all stored blobs; with `tenant`, only those of this tenant. */
   readonly list: (tenant?: string) => AsyncIterable<StoredEntry>;
-  /**
-   * Removes a blob. Returns false, and removes nothing, if the blob was stored again after the listing, or does not
-   * exist any more.
-   */
+  /** Returns false, and removes nothing, if the blob was stored again after the listing or is gone. */
   readonly remove: (entry: StoredEntry) => Promise<boolean>;
-  /**
-   * Removes the drafts of uploads that were interrupted before the time `before` (milliseconds since 1970). In a dry
-   * run, only counts them.
-   * @returns the number of drafts
-   */
+  /** Removes drafts last written before `before` (Unix milliseconds); a dry run only counts them. Returns their number. */
   readonly removeDrafts: (before: number, isDryRun: boolean) => Promise<number>;
-  /** Quickly checks that blobs can be stored and read. @throws Error with the reason if they cannot */
+  /** @throws Error with the reason if blobs cannot be stored and read */
   readonly probe: () => Promise<void>;
-  /**
-   * Thoroughly checks that blobs can be stored, read and removed.
-   * @returns a text for the operator
-   * @throws Error
-   */
+  /** Checks storing, reading and removing. Returns a text for the operator. @throws Error */
   readonly check: () => Promise<string>;
 };

@@ -6,9 +6,8 @@ import { createS3Client, parseXml, S3_TIMEOUTS, type S3Request, textOf } from '.
 import { abortUpload, uploadFile } from './s3-upload.ts';
 
 /**
- * If a blob was stored less than this many milliseconds ago, it is not uploaded again. An older one is, so that its age
- * is 0 again and it is not removed as an orphan before an event refers to it. The value is half of the shortest grace
- * period of `annals blobs gc`.
+ * A blob stored less long ago is not uploaded again. An older one is, so that it is not removed as an orphan before an event refers to it.
+ * The value is half of the shortest grace period of `annals blobs gc`.
  */
 const MAX_REUSE_AGE_MS = 1_800_000;
 const NAME = /^([a-z0-9]{1,64})\/([0-9a-f]{64})$/;
@@ -61,10 +60,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     if (await found(name)) await uploadFile(client, pathOf(name), path, false);
   };
 
-  /**
-   * Yields the pages of a listing. Each pair in `next` is a query parameter for the next page, and the XML element of
-   * the answer that contains its value.
-   */
+  /** Each pair in `next` is a query parameter for the next page, and the XML element with its value. */
   async function* pages(query: Record<string, string>, next: readonly (readonly [string, string])[]): AsyncGenerator<Buffer> {
     for (let more: Record<string, string> = {}; ; ) {
       const { body } = await client.send({ method: 'GET', path: '', query: { prefix: bucket.prefix, ...query, ...more } });

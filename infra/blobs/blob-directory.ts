@@ -36,7 +36,7 @@ export const REMOVAL_SUFFIX = '.removing';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Gives a file a second name (a hard link). @returns false if another file already has that name */
+/** Creates a hard link. Returns false if another file already has the name. */
 const linked = async (path: string, name: string): Promise<boolean> => {
   try {
     await link(path, name);
@@ -92,10 +92,7 @@ const readHead = async (handle: FileHandle, length: number): Promise<Buffer> => 
 
 export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => join(root, tenant, sha256.slice(0, 2), sha256);
 
-/**
- * Opens the file of a blob; null if it does not exist. `annals blobs gc` renames a file before removing it, and may
- * rename it back, so the file is also looked for under the other name.
- */
+/** Null if missing. `annals blobs gc` renames a file before removing it, so the file is also looked for under that name. */
 const openFile = async (path: string): Promise<FileHandle | null> =>
   (await orNull(open(path, 'r'))) ?? (await orNull(open(path + REMOVAL_SUFFIX, 'r'))) ?? orNull(open(path, 'r'));
 
@@ -112,10 +109,7 @@ async function* restOf({ name, path, identity, length }: Beginning): AsyncGenera
   yield* bytesFrom(handle, length);
 }
 
-/**
- * Returns the nearest existing directory at or above a path. The directory of the store itself may not exist before the
- * first put.
- */
+/** The directory of the store itself may not exist before the first put. */
 const existingDirectory = async (path: string): Promise<string> => ((await orNull(stat(path))) ? path : existingDirectory(dirname(path)));
 
 const versionOf = ({ ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number }): string => `${ino}-${mtimeMs}`;
@@ -125,18 +119,14 @@ const FILE = /^([0-9a-f]{64})(\.removing)?$/;
 
 const namesIn = async (path: string): Promise<string[]> => (await orNull(readdir(path))) ?? [];
 
-/**
- * Gives a file the name back that it had before its removal began. If the blob was stored again in the meantime, the
- * new file is kept instead.
- */
+/** Renames a file back. If the blob was stored again in the meantime, the new file is kept instead. */
 const restore = async (path: string): Promise<void> => {
   await orNull(linked(path + REMOVAL_SUFFIX, path));
   await rm(path + REMOVAL_SUFFIX, { force: true });
 };
 
 /**
- * Removes the file of a blob, unless the blob was stored again. The file is renamed first: from then on, storing the
- * blob writes a new file. If the blob was stored again just before this, the file gets its name back.
+ * Renames the file first, so that storing the blob from then on writes a new file. If it was stored just before, the file is renamed back.
  */
 const removeUnchanged = async (path: string, version: string): Promise<boolean> => {
   const removing = path + REMOVAL_SUFFIX;
@@ -195,10 +185,7 @@ const check = async (root: string): Promise<string> => {
   return `${root} can be written and read, ${Math.floor(free / MIB)} MiB are free`;
 };
 
-/**
- * Stores blobs as files of a directory. A file gets its final name only when all its bytes are durable, so no crash
- * leaves an incomplete file.
- */
+/** A file gets its final name only when all its bytes are durable, so no crash leaves an incomplete file. */
 export const openBlobDirectory = (root: string): BlobBackend => {
   const store = async (name: BlobName, { path: draft }: BlobDraft, isIntact: () => Promise<boolean>): Promise<void> => {
     const path = blobPath(root, name);

@@ -7,10 +7,7 @@ import type { BlobDraft } from './blob-backend.ts';
 import { makeDurableDirectory } from './blob-directory.ts';
 import { sealBlob, sealedSizeOf } from './sealed-blob.ts';
 
-/**
- * Thrown if the content to store could not be read from its source. The cause is the error of the source; the store
- * itself did not fail.
- */
+/** The source of the content failed, not the store. The cause is the error of the source. */
 export class SourceError extends Error {}
 
 async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -21,17 +18,13 @@ async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/**
- * Writes all bytes. The operating system may write fewer bytes than requested; the remaining ones are then written,
- * too.
- */
+/** The operating system may write fewer bytes than requested. */
 export const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
   const size = parts.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev(parts, at);
   if (bytesWritten < size) await writeFully(file, [Buffer.concat(parts).subarray(bytesWritten)], at + bytesWritten);
 };
 
-/** A content to encrypt: the key, the tenant to which it belongs, and the bytes. */
 export type Unsealed = {
   readonly key: NamedKey;
   readonly tenant: string;
@@ -46,7 +39,7 @@ const writeDraft = async (path: string, { key, tenant, content }: Unsealed): Pro
   return { path, sha256, size, sealedSize: sealedSizeOf(size) };
 };
 
-/** Passes the path of a new draft to `use`, and then removes that file, unless `use` has moved it. */
+/** Removes the draft after `use`, unless `use` has moved it. */
 export const withDraftPath = async <T>(drafts: string, use: (path: string) => Promise<T>): Promise<T> => {
   await makeDurableDirectory(drafts);
   const path = join(drafts, randomBytes(12).toString('hex'));
@@ -58,8 +51,7 @@ export const withDraftPath = async <T>(drafts: string, use: (path: string) => Pr
 };
 
 /**
- * Encrypts a content into a file of the directory `drafts`, and passes the file to `use`. Afterwards, removes the file,
- * unless `use` has moved it.
+ * Encrypts a content into a file, which is removed after `use` unless `use` has moved it.
  * @throws SourceError if the content cannot be read
  */
 export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobDraft & StoredBlob) => Promise<void>): Promise<StoredBlob> =>
@@ -69,7 +61,7 @@ export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobD
     return { sha256: draft.sha256, size: draft.size };
   });
 
-/** Checks that files can be written to `drafts`. @throws Error with the reason if they cannot */
+/** @throws Error with the reason if files cannot be written */
 export const checkDrafts = (drafts: string): Promise<void> =>
   withDraftPath(drafts, (path) => writeFile(path, 'draft', { mode: 0o600, flag: 'wx' })).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${drafts}, which holds files while they are stored, cannot be written to: ${error.code}`, { cause: error });
@@ -77,11 +69,7 @@ export const checkDrafts = (drafts: string): Promise<void> =>
 
 const DRAFT = /^[0-9a-f]{24}$/;
 
-/**
- * Removes the drafts of interrupted uploads: those that were last written before a time (milliseconds since 1970). In a
- * dry run, only counts them.
- * @returns the number of drafts
- */
+/** Removes drafts last written before `before` (Unix milliseconds); a dry run only counts them. Returns their number. */
 export const removeOldDrafts = async (drafts: string, before: number, isDryRun: boolean): Promise<number> => {
   let count = 0;
   for (const name of await readdir(drafts).catch(() => [])) {

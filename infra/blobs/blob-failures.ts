@@ -19,8 +19,7 @@ const refusalOf = (error: unknown): Refusal | null => {
 };
 
 /**
- * Creates the function that throws the refusal for a failure of the file store. The cause, which the refusal does not
- * contain, is reported. Any other error is thrown unchanged.
+ * Throws the refusal for a failure of the file store, and reports its cause, which the refusal does not contain. Other errors are rethrown.
  */
 export const storeFailures =
   (report: (cause: unknown) => void) =>

@@ -21,7 +21,6 @@ export const BLOBS_URL_FORMS =
 
 export const blobDirectoryOf = (annalsData: string): string => join(annalsData, 'blobs');
 
-/** Returns the default BLOBS_URL for the processes that `annals start` starts. */
 export const defaultBlobsUrl = (annalsData: string): string => pathToFileURL(blobDirectoryOf(annalsData)).href;
 
 const BUCKET = /^(?!\d+\.\d+\.\d+\.\d+$)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -35,10 +34,7 @@ const directoryOf = (url: URL): BlobLocation | null => {
   return isAbsolute(path) && path !== '/' ? { kind: 'directory', path } : null;
 };
 
-/**
- * Returns the URL of a bucket of Amazon S3. If the name of the bucket contains dots, it is part of the path, because as
- * a host name it would not match Amazon's certificate.
- */
+/** A bucket with dots in its name is part of the path: as a host name it would not match Amazon's certificate. */
 const amazonEndpoint = (bucket: string, region: string): string =>
   bucket.includes('.') ? `https://s3.${region}.amazonaws.com/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`;
 
@@ -56,7 +52,7 @@ const bucketOf = (url: URL): BlobLocation | null => {
   return { kind: 'bucket', endpoint, bucket, prefix, region, accessKeyId, secretAccessKey };
 };
 
-/** Parses the value of BLOBS_URL. @returns null if it is malformed */
+/** Returns null if the text is malformed. */
 export const parseBlobsUrl = (text: string): BlobLocation | null => {
   try {
     const url = new URL(text);

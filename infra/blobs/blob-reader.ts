@@ -8,7 +8,6 @@ const HEAD_BYTES = Sealed.HEADER_BYTES + Sealed.SEALED_CHUNK_BYTES;
 /** The maximum number of times that a blob may be encrypted again while it is read. */
 const MAX_REPLACEMENTS = 5;
 
-/** Yields the bytes of `content` after the first `count` bytes. */
 async function* withoutFirst(count: number, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let toSkip = count;
   for await (const bytes of content) {
@@ -40,10 +39,7 @@ export const createBlobReader = ({ backend, vault }: { readonly backend: BlobBac
     return { size: header.size, content: Sealed.openBlob(header, content()) };
   };
 
-  /**
-   * Yields the bytes of a blob. If the blob is encrypted again in the meantime, it is opened again, and reading
-   * continues at the same byte.
-   */
+  /** If the blob is encrypted again in the meantime, it is opened again, and reading continues at the same byte. */
   async function* contentOf(name: BlobName, first: ReadableBlob): AsyncGenerator<Uint8Array> {
     let [blob, sent] = [first, 0];
     for (let replacements = 0; ; ) {

@@ -16,16 +16,12 @@ export type BlobStore = {
 export type BlobStoreOptions = {
   readonly backend: BlobBackend;
   readonly vault: Pick<Vault, 'blobKey'>;
-  /**
-   * The directory for files while they are being encrypted. If the blobs are stored in a directory, both must be on the
-   * same disk.
-   */
+  /** The directory for files while they are being encrypted: on the same disk as the blobs, if these are in a directory. */
   readonly drafts: string;
   /** Called with the causes of refusals, such as an answer of the object store. */
   readonly report?: (cause: unknown) => void;
 };
 
-/** Creates the blob stores of all tenants. Every blob is encrypted with a key of its tenant. */
 export const createBlobStore = (options: BlobStoreOptions): BlobStore => {
   const { backend, vault, drafts, report = () => {} } = options;
   const { opened, isIntact } = createBlobReader(options);

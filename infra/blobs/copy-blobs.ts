@@ -18,11 +18,7 @@ const writeSealed = async (path: string, { head, rest, sealedSize }: SealedBytes
   return { path, sealedSize: at };
 };
 
-/**
- * Copies every stored blob to another place. The blobs stay encrypted, so no key is needed. A blob that is already
- * there with the same size is not copied again.
- * @returns the number and size of the copied blobs
- */
+/** The blobs stay encrypted, so no key is needed. A blob that is already there with the same size is not copied again. */
 export const copyBlobs = async (from: BlobBackend, { backend, drafts }: BlobPlace): Promise<BlobCount> => {
   let [count, bytes] = [0, 0];
   for await (const { tenant, sha256, sealedSize } of from.list()) {

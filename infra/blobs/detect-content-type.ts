@@ -24,7 +24,6 @@ const createTextCheck = () => {
   };
 };
 
-/** Creates a detector that finds the type of a file while the file is read (see `DetectContentType`). */
 export const createTypeDetector: CreateTypeDetector = () => {
   const checkText = createTextCheck();
   const head: Uint8Array[] = [];
@@ -46,7 +45,6 @@ export const createTypeDetector: CreateTypeDetector = () => {
   };
 };
 
-/** Detects the content type of a file (see `DetectContentType`). */
 export const detectContentType: DetectContentType = (bytes) => {
   const detector = createTypeDetector();
   detector.add(bytes);

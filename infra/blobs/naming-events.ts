@@ -30,8 +30,7 @@ const applyTo = (kept: Kept, event: MemoryEvent): void => {
 const CATEGORIES: readonly string[] = [MemoryImport.category, AgentMemory.category];
 
 /**
- * Yields the events because of which blobs must stay stored: all events of the log, except those of memory imports that
- * were undone, and of remembered entries that were forgotten. The other events of memories come last.
+ * Yields all events of the log, except those of undone memory imports and of forgotten entries. Other events of memories come last.
  * @throws LogError unavailable, damaged
  */
 export async function* eventsThatKeepBlobs(log: Log): AsyncGenerator<NamingEvent> {

@@ -1,7 +1,4 @@
-/**
- * Thrown if the object store refused a request or could not be reached. `status` is 0 if no complete response was
- * received. `code` is the code in the response, such as AccessDenied.
- */
+/** `status` is 0 if no complete response was received. `code` is that of the response, such as AccessDenied. */
 export class ObjectStoreError extends Error {
   readonly status: number;
   readonly code: string;

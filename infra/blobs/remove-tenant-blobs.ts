@@ -1,6 +1,6 @@
 import type { BlobBackend } from './blob-backend.ts';
 
-/** Removes all stored files of a tenant. @returns the number of removed files @throws the errors of the backend */
+/** Returns the number of removed files. @throws the errors of the backend */
 export const removeTenantBlobs = async (backend: BlobBackend, tenant: string): Promise<number> => {
   let count = 0;
   for await (const entry of backend.list(tenant)) if (await backend.remove(entry)) count += 1;

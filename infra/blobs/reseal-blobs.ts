@@ -14,9 +14,7 @@ export type ResealOptions = BlobPlace & {
 };
 
 /**
- * Encrypts those of a tenant's blobs again that are not encrypted with its newest data key. Requests can read the blobs
- * in the meantime.
- * @returns the number of blobs that were encrypted again
+ * Encrypts blobs again whose data key is not the tenant's newest. Requests can read them meanwhile. Returns their number.
  * @throws LogError, and the errors of the backend
  */
 export const resealTenantBlobs = async (options: ResealOptions, tenant: string): Promise<number> => {

@@ -6,10 +6,7 @@ import { retryDelay } from '../backoff.ts';
 import type { Bucket } from './blob-location.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 
-/**
- * A request to the store. `path` is appended to the URL of the bucket: it is empty, or a slash and the name of an
- * object.
- */
+/** `path` is appended to the URL of the bucket: empty, or a slash and the name of an object. */
 export type S3Request = {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
@@ -22,10 +19,7 @@ export type S3Request = {
 
 export type S3Response = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
-/**
- * `requestMs` limits one attempt, without the time to transfer its bytes. `stallMs` is the maximum time without a byte
- * of a response. After `giveUpMs`, a failed request is not sent again.
- */
+/** `requestMs` limits one attempt without the transfer, `stallMs` the time without a byte; after `giveUpMs`, no request is repeated. */
 export type S3Timeouts = { readonly requestMs: number; readonly stallMs: number; readonly giveUpMs: number };
 export const S3_TIMEOUTS: S3Timeouts = { requestMs: 10_000, stallMs: 15_000, giveUpMs: 10_000 };
 
@@ -37,11 +31,10 @@ const MIN_BYTES_PER_MS = 64;
 const RETRIED_STATUSES = new Set([0, 429, 500, 502, 503, 504]);
 const RETRIED_CODES = new Set(['RequestTimeout', 'SlowDown', 'InternalError', 'ConditionalRequestConflict', 'OperationAborted']);
 
-/** Returns whether the same request may succeed when it is sent again. */
 export const isTransient = (error: unknown): error is ObjectStoreError =>
   error instanceof ObjectStoreError && (RETRIED_STATUSES.has(error.status) || RETRIED_CODES.has(error.code));
 
-/** Parses an answer in XML. @throws ObjectStoreError if it is not well-formed */
+/** @throws ObjectStoreError if the text is not well-formed */
 export const parseXml = (text: string): Element => {
   try {
     const onError = (_: string, message: string): void => {
@@ -55,10 +48,10 @@ export const parseXml = (text: string): Element => {
   throw new ObjectStoreError(0, 'MalformedAnswer', 'the object store sent an empty document');
 };
 
-/** Returns the text of the first element with this name; an empty text if there is none. */
+/** Returns an empty text if there is none. */
 export const textOf = (parent: Element, name: string): string => parent.getElementsByTagName(name)[0]?.textContent ?? '';
 
-/** Returns the error that an answer describes. Answers to HEAD requests have no body, so only their status is known. */
+/** Answers to HEAD requests have no body, so only their status is known. */
 export const errorOf = (status: number, body: string): ObjectStoreError => {
   const answer = body.includes('<Error') ? parseXml(body) : null;
   const code = (answer && textOf(answer, 'Code')) || `HTTP ${status}`;
@@ -77,13 +70,13 @@ const encodedQuery = (query: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join('&');
 
-/** Waits before a repeat. @throws the error if the request must not be repeated */
+/** @throws the error if the request must not be repeated */
 const beforeRepeat = async (error: unknown, attempt: number, startedAt: number, giveUpMs: number): Promise<void> => {
   if (!isTransient(error) || attempt >= MAX_ATTEMPTS || performance.now() - startedAt > giveUpMs) throw error;
   await sleep(retryDelay(RETRY, attempt));
 };
 
-/** Creates the client of a bucket. The signature of every request covers its body (AWS Signature Version 4). */
+/** The signature of every request covers its body (AWS Signature Version 4). */
 export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey }: Bucket, timeouts: S3Timeouts = S3_TIMEOUTS) => {
   const keyCache = new Map<string, ArrayBuffer>();
 
@@ -121,11 +114,7 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
     return { status: response.status, headers: response.headers, body };
   };
 
-  /**
-   * Sends a request, and sends it again after temporary errors. If the response to an attempt was lost, the attempt may
-   * have succeeded.
-   * @throws ObjectStoreError
-   */
+  /** Repeats after temporary errors. An attempt whose response was lost may have succeeded. @throws ObjectStoreError */
   const send = async (request: S3Request): Promise<S3Response> => {
     const startedAt = performance.now();
     for (let count = 1; ; count++)
@@ -136,7 +125,7 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
       }
   };
 
-  /** Yields the bytes of an answer. @throws ObjectStoreError if the connection breaks or stalls */
+  /** @throws ObjectStoreError if the connection breaks or stalls */
   async function* bodyOf(request: S3Request): AsyncGenerator<Uint8Array> {
     const stalled = new AbortController();
     const inTime = async <T>(work: Promise<T>): Promise<T> => {
@@ -160,11 +149,7 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
     }
   }
 
-  /**
-   * Yields the bytes of an object from an offset on. If the connection breaks, reading continues at the next byte,
-   * unless the object has changed (`etag`).
-   * @throws ObjectStoreError
-   */
+  /** If the connection breaks, continues at the next byte, unless the object has changed (`etag`). @throws ObjectStoreError */
   async function* bytesFrom(path: string, from: number, size: number, etag: string): AsyncGenerator<Uint8Array> {
     let [at, failures, startedAt] = [from, 0, performance.now()];
     while (at < size)

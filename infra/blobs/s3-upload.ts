@@ -28,10 +28,7 @@ const readPart = async ({ file, size }: Upload, at: number, length: number): Pro
   return bytes;
 };
 
-/**
- * Writes an object only if none with this name exists, so that no object is replaced while it is read. If the store
- * does not support conditional writes, writes the object unconditionally.
- */
+/** Writes only a new object, so that none is replaced while it is read; unconditionally if the store cannot do that. */
 const writeNew = async (client: S3Client, request: S3Request, isNew: boolean): Promise<{ status: number; body: Buffer }> => {
   if (!isNew) return client.send(request);
   const conditional = { ...request, headers: { ...request.headers, 'if-none-match': '*' }, accept: [EXISTS, NOT_IMPLEMENTED] };
@@ -61,9 +58,7 @@ const sendParts = async (upload: Upload, uploadId: string): Promise<string[]> =>
   return tags;
 };
 
-/**
- * Aborts an upload, so that its parts take no more space in the store. If this fails, `annals blobs gc` tries again.
- */
+/** Frees the space of its parts. If this fails, `annals blobs gc` tries again. */
 export const abortUpload = async (client: S3Client, path: string, uploadId: string): Promise<void> =>
   void (await client.send({ method: 'DELETE', path, query: { uploadId }, accept: [404] }));
 
@@ -74,10 +69,7 @@ const completion = (tags: readonly string[]): Buffer => {
   );
 };
 
-/**
- * Combines the uploaded parts into the object. The response can have status 200 even if this failed, because S3 sends
- * the status before it has finished. If an object with this name exists by now, the upload is aborted instead.
- */
+/** S3 can answer 200 although this failed, because it sends the status first. If the object exists by now, the upload is aborted. */
 const complete = async ({ client, path }: Upload, uploadId: string, tags: readonly string[], isNew: boolean): Promise<void> => {
   const request = { method: 'POST', path, query: { uploadId }, body: completion(tags) } as const;
   for (let count = 1; ; count++)
@@ -93,10 +85,7 @@ const complete = async ({ client, path }: Upload, uploadId: string, tags: readon
     }
 };
 
-/**
- * Returns whether the object exists with this size. This is checked after a failed write, which may have succeeded if
- * only its response was lost.
- */
+/** Checked after a failed write, which may have succeeded if only its response was lost. */
 const isStored = async ({ client, path, size }: Upload): Promise<boolean> => {
   const { status, headers } = await client.send({ method: 'HEAD', path, accept: [404] });
   return status === 200 && Number(headers.get('content-length')) === size;
@@ -116,10 +105,7 @@ const sendMultipart = async (upload: Upload, isNew: boolean): Promise<void> => {
   }
 };
 
-/**
- * Uploads a file to the store under a path. `isNew`: whether the caller has seen no object at this path.
- * @throws ObjectStoreError
- */
+/** `isNew`: whether the caller has seen no object at this path. @throws ObjectStoreError */
 export const uploadFile = async (client: S3Client, path: string, draft: string, isNew: boolean): Promise<void> => {
   await using file = await open(draft, 'r');
   const { size } = await file.stat();

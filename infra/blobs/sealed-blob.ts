@@ -28,7 +28,7 @@ const OPTIONS = { authTagLength: TAG_BYTES } as const;
 export const CHUNK_BYTES = 256 * 1_024;
 export const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 
-/** Thrown if a stored blob is damaged, was changed, or was encrypted for another tenant or digest. */
+/** The blob is damaged, was changed, or was encrypted for another tenant or digest. */
 export class BlobDamaged extends Error {
   constructor({ tenant, sha256 }: BlobName, reason: string) {
     super(`the content ${sha256} of tenant ${tenant} is damaged: ${reason}`);
@@ -58,9 +58,7 @@ const nonceOf = (index: number, isLast: boolean): Buffer => {
 
 type Chunk = { readonly bytes: Buffer; readonly isLast: boolean };
 
-/**
- * Divides a content into chunks of equal size; the last one may be shorter. The same buffer is used for every chunk.
- */
+/** The same buffer is used for every chunk. */
 async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Chunk> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let filled = 0;
@@ -76,16 +74,10 @@ async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Arra
   yield { bytes: chunk.subarray(0, filled), isLast: true };
 }
 
-/**
- * The result of encrypting a content. The header is known only at the end, because it depends on the digest of the
- * content.
- */
+/** The header is known only at the end, because it depends on the digest of the content. */
 export type Sealed = { readonly header: Buffer; readonly sha256: string; readonly size: number };
 
-/**
- * Encrypts a content for a tenant. Passes each encrypted chunk to `write`, in order, with its offset in the encrypted
- * blob. The caller must write the returned header at offset 0.
- */
+/** Passes the encrypted chunks to `write`, in order, with their offsets. The caller must write the header at offset 0. */
 export const sealBlob = async (
   { kid, key }: NamedKey,
   tenant: string,
@@ -114,21 +106,16 @@ export const sealBlob = async (
   return { header, sha256, size };
 };
 
-/** Returns the id of the key that encrypted a blob. @throws BlobDamaged if the bytes are not a header */
+/** @throws BlobDamaged if the bytes are not a header */
 export const kidOfHeader = (name: BlobName, header: Buffer): string => {
   if (header.length < HEADER_BYTES) throw new BlobDamaged(name, 'it ends within its header');
   if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw new BlobDamaged(name, 'it has no header');
   return header.toString('latin1', MAGIC.length, SIZE_AT).replace(/\0+$/, '');
 };
 
-/** The values that are needed to decrypt the chunks of a blob whose header was verified. */
 export type OpenedHeader = { readonly name: BlobName; readonly encryption: Uint8Array; readonly size: number };
 
-/**
- * Verifies the header of a blob: it must be sealed with this key and for this name, and the encrypted blob must have
- * the size that the header states.
- * @throws BlobDamaged if not
- */
+/** @throws BlobDamaged unless the blob is sealed with this key and for this name, and has the size that the header states */
 export const openHeader = (name: BlobName, key: Uint8Array, header: Buffer, sealedSize: number): OpenedHeader => {
   const keys = keysOf(key, header.subarray(SALT_AT, MAC_AT));
   if (!timingSafeEqual(macOf(keys, header, name), header.subarray(MAC_AT, HEADER_BYTES)))
@@ -152,7 +139,6 @@ const openChunk = ({ name, encryption }: OpenedHeader, sealed: Buffer, index: nu
   return plain;
 };
 
-/** Divides a stream of sealed bytes into sealed chunks. */
 async function* sealedChunksOf(sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const chunk = Buffer.allocUnsafe(SEALED_CHUNK_BYTES);
   let filled = 0;
@@ -169,8 +155,7 @@ async function* sealedChunksOf(sealed: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /**
- * Decrypts a blob chunk by chunk. `sealed` yields the bytes after the header. At the end, the digest of the decrypted
- * bytes is compared with that in the blob's name.
+ * `sealed` yields the bytes after the header. The digest is checked at the end.
  * @throws BlobDamaged before a changed byte is yielded, and at the end if bytes are missing
  */
 export async function* openBlob(opened: OpenedHeader, sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -4,12 +4,10 @@ import type { BlobStore } from './blob-store.ts';
 import { eventsThatKeepBlobs } from './naming-events.ts';
 import { BlobDamaged } from './sealed-blob.ts';
 
-/** A blob to which an event refers but that cannot be read. */
 export type BlobFinding = {
   readonly tenant: string;
   readonly sha256: string;
   readonly problem: 'missing' | 'damaged';
-  /** The first event that refers to the blob. */
   readonly event_id: string;
 };
 
@@ -21,7 +19,7 @@ const sizeOf = async (content: AsyncIterable<Uint8Array>): Promise<number> => {
   return size;
 };
 
-/** Reads a blob to its end. @returns its size, or the problem with it */
+/** Reads to the end. Returns the size, or the problem. */
 const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promise<number | BlobFinding['problem']> => {
   try {
     const blob = await blobs.of(tenant).get(sha256);
@@ -33,8 +31,7 @@ const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promi
 };
 
 /**
- * Reads every blob to which an event refers, each of them once, and verifies all its bytes. The blobs of memory imports
- * that were undone, and of entries that were forgotten, are left out, because they may be removed.
+ * Reads each blob to which an event refers once. Leaves out blobs of undone memory imports and forgotten entries, which may be removed.
  * @throws Refusal, LogError
  */
 export const verifyBlobs = async (blobs: BlobStore, log: Log): Promise<BlobVerification> => {
