@@ -2,10 +2,7 @@
 const GENERAL = /^(?:text\/plain|application\/(?:octet-stream|zip|gzip|xml|x-cfb|x-ole-storage))$/;
 const PICTURE_OR_SOUND = /^(?:image|audio|video|font)\/(?!svg)/;
 
-/**
- * Returns the type with which an attachment is stored: the one that its sender has declared, unless its content is of a
- * certain other type, or is none of a picture.
- */
+/** Returns the declared type, unless the content is of a certain other type, or of none for a picture. */
 export const attachmentType = (declared: string | undefined, detected: string): string => {
   // A text that is in UTF-8 needs no charset, and another one may be declared by mistake.
   if (detected === 'text/plain' && declared?.includes('; charset=')) return attachmentType(declared.split(';', 1)[0], detected);

@@ -3,32 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { authenticate, type DNSResolver } from 'mailauth';
 import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 
-/**
- * The maximum time to check a sender, in milliseconds. If the sender's domain does not answer in time, the sender is
- * recorded as not checked.
- */
+/** In milliseconds. If the domain does not answer in time, the sender is recorded as not checked. */
 export const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
-/** The facts about the connection and the envelope of a received message. */
 export type Envelope = { readonly ip: string; readonly helo: string; readonly sender: string; readonly mta: string };
 
 type Verdict = { readonly status?: { readonly result?: string } } | false | undefined;
 
 const resultOf = (verdict: Verdict): string => (verdict ? verdict.status?.result : undefined) ?? 'none';
 
-/** The result for a sender that could not be checked. It does not say that the sender is forged. */
+/** The sender could not be checked; it need not be forged. */
 export const NOT_CHECKED: Authentication = { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' };
 
-/**
- * Returns the overall DKIM result. A message has one result per signature. If one of them is `pass`, the overall result
- * is `pass`.
- */
+/** A message has one result per signature; `pass` if one of them is `pass`. */
 const bestOf = (results: readonly Verdict[] = []): string => {
   const found = results.map(resultOf);
   return found.includes('pass') ? 'pass' : (found[0] ?? 'none');
 };
 
-/** `resolver` looks up DNS records; by default, that of the system. */
+/** By default, DNS records are looked up as the system does. */
 type CheckOptions = { readonly resolver?: DNSResolver; readonly timeoutMs?: number };
 
 /** Checks whether a message comes from its claimed sender, by SPF, DKIM and DMARC. Never throws. */

@@ -3,7 +3,7 @@ import iconv from 'iconv-lite';
 import { withoutEnd } from '../../domain/text-end.ts';
 import { decodeEscaped, decodeHz, hasCharsetEscape } from './escape-charsets.ts';
 
-/** Names of character sets that senders use, and the name of a set that contains all their characters. */
+/** Names that senders use, and a set that contains all their characters. */
 const ALIASES: readonly (readonly [RegExp, string])[] = [
   [/^(?:x-)?(?:gb_?2312(?:-80)?|gbk|cp936|ms936|windows-936|euc-?cn|cn-gb|chinese|iso-ir-58|gb18030)$/, 'gb18030'],
   [/^(?:x-)?(?:euc-?kr|ks_?c_?-?5601(?:-?19\d\d)?|korean|cp949|ms949|windows-949|uhc|iso-ir-149)$/, 'cp949'],
@@ -37,7 +37,7 @@ const decoderOf = (name: string): TextDecoder | null => {
   return decoder;
 };
 
-/** Decodes the bytes in this character set; null if it is unknown. */
+/** Null if the character set is unknown. */
 const decodeAs = (name: string, bytes: Buffer): string | null => {
   if (NO_CHARSET.test(name)) return null;
   if (name !== 'cp949' && name !== 'big5hkscs') {
@@ -60,7 +60,7 @@ const countDecoded = (text: string): { readonly good: number; readonly bad: numb
   return { good, bad };
 };
 
-/** The part of the bytes that must be NUL: less, if the label says UTF-16. Half of ASCII in UTF-16 is NUL. */
+/** The part of the bytes that must be NUL; less if the label says UTF-16. Half of ASCII in UTF-16 is NUL. */
 const MIN_NULS = { named: 0.125, unnamed: 0.3 };
 
 /** Returns the byte order of UTF-16 by the places of NUL in the text, which stand for ASCII; null if there are few. */

@@ -90,7 +90,7 @@ export const decodeEscaped = (bytes: Buffer): string => {
   return parts.join('');
 };
 
-/** Decodes HZ-GB-2312 (RFC 1843): Chinese stands between `~{` and `~}`. */
+/** HZ-GB-2312 (RFC 1843): Chinese between `~{` and `~}`. */
 export const decodeHz = (bytes: Buffer): string =>
   bytes
     .toString('latin1')

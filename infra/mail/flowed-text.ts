@@ -11,10 +11,7 @@ const shown = ({ quotes }: Line, texts: readonly string[]): string => `${'>'.rep
 
 const SIGNATURE = '-- ';
 
-/**
- * Joins the lines of a text in `format=flowed` (RFC 3676): a line that ends with a space continues in the next line of
- * the same depth of quotation. With `delsp`, this space is no part of the text.
- */
+/** `format=flowed` (RFC 3676): a line that ends with a space continues in the next of the same quotation depth; `delsp` drops the space. */
 export const joinFlowedLines = (text: string, hasDelSp: boolean): string => {
   const joined: string[] = [];
   let first: Line | null = null;

@@ -1,4 +1,4 @@
-/** A field of a header. `value` is unfolded, and has a character U+0000 to U+00FF for each byte. */
+/** `value` is unfolded, and has a character U+0000 to U+00FF for each byte. */
 export type HeaderField = { readonly name: string; readonly value: string };
 
 const FIELD = /^([\x21-\x39\x3b-\x7e]+)[ \t]*:/;

@@ -22,10 +22,7 @@ const segmentsOf = (header: string): string[][] => {
   return segments;
 };
 
-/**
- * Returns the name and the value of a parameter. What follows a quoted value is ignored. Parentheses in the midst of a
- * value without quotes belong to it: senders forget the quotes around names of files.
- */
+/** Ignores what follows a quoted value. Parentheses within an unquoted value belong to it: senders forget the quotes around file names. */
 const parameterIn = ([start = '', ...tokens]: readonly string[]): readonly [string, string] | null => {
   const [found, name] = NAME.exec(start) ?? [];
   if (found === undefined || name === undefined) return null;
@@ -64,10 +61,7 @@ const sectionsOf = ({ parameters }: ParameterHeader, name: string): Section[] =>
   return sections.toSorted((one, other) => one.number - other.number);
 };
 
-/**
- * Returns the text of a parameter: by RFC 2231, with its charset, language and continuations, or else with encoded
- * words, which senders use in parameters although they must not.
- */
+/** Decodes by RFC 2231, or encoded words, which senders use in parameters although they must not. */
 export const parameterText = (header: ParameterHeader, name: string, hints: readonly string[]): string | undefined => {
   const all = sectionsOf(header, name);
   const sections = all[0]?.number === -1 ? all.slice(0, 1) : all;

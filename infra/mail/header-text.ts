@@ -1,16 +1,13 @@
 import { decodeText, fitsCharset } from './decode-text.ts';
 
-/**
- * A part of a header: an encoded word (RFC 2047), or the text before, between or after such words. Both are bytes, as
- * the characters U+0000 to U+00FF of a string.
- */
+/** An encoded word (RFC 2047), or text beside such words. Both are bytes, as the characters U+0000 to U+00FF. */
 type Piece = { readonly bytes: string; readonly charset?: undefined } | Word;
 type Word = { readonly bytes: string; readonly charset: string; readonly encoding: 'b' | 'q' };
 
 /** The start of an encoded word. A language may follow the charset (RFC 2231). */
 const WORD_START = /=\?([^?\s*]{1,100})(?:\*[^?\s]{0,100})?\?([bq])\?/iy;
 
-/** Finds the encoded words of a header. The text of a word may contain spaces and `?`, although it must not. */
+/** The text of a word may contain spaces and `?`, although it must not. */
 const piecesOf = (value: string): Piece[] => {
   const pieces: Piece[] = [];
   let [start, end] = [0, -1];
@@ -47,15 +44,12 @@ const decodeQ = (text: string): Buffer =>
     'latin1',
   );
 
-/** Decodes Base64 that may have padding within it. */
+/** Padding may also be within the text. */
 const decodeB = (text: string): Buffer => Buffer.concat(text.split(/=+/).map((unit) => Buffer.from(unit, 'base64')));
 
 const wordBytes = ({ bytes, encoding }: Word): Buffer => (encoding === 'q' ? decodeQ(bytes) : decodeB(bytes));
 
-/**
- * Decodes adjacent words of one charset. A character may be split between two words, and so may a group of Base64; or
- * each word stands for itself.
- */
+/** A character or a group of Base64 may be split between two adjacent words; or each word is complete. */
 const decodeWords = (words: readonly Word[]): string => {
   const charset = words[0]!.charset;
   const decoded = words.map(wordBytes);
@@ -66,23 +60,19 @@ const decodeWords = (words: readonly Word[]): string => {
   return decoded.map((bytes) => decodeText(bytes, charset)).join('');
 };
 
-/** Returns how a decoded text is written in a header: `isQuoted` is whether it stands within quotes. */
+/** `isQuoted`: the decoded text is within quotes. */
 export type WriteDecoded = (text: string, isQuoted: boolean) => string;
 
 const isBlank = (piece: Piece | undefined): boolean =>
   piece !== undefined && piece.charset === undefined && /^[ \t\r\n]+$/.test(piece.bytes);
 
-/** Returns whether a text ends within quotes, if it begins there. */
 const endsInQuotes = (text: string, isQuoted: boolean): boolean => {
   let isInside = isQuoted;
   for (const [mark] of text.matchAll(/\\.|"/gs)) if (mark === '"') isInside = !isInside;
   return isInside;
 };
 
-/**
- * Decodes a header with encoded words. `value` has a character U+0000 to U+00FF for each byte; bytes above 7F that are
- * not encoded are in UTF-8 (RFC 6532), or in one of the charsets that the message names (`hints`).
- */
+/** `value` has a character U+0000 to U+00FF for each byte. Bytes above 7F that are not encoded are UTF-8 (RFC 6532) or one of `hints`. */
 export const decodeHeader = (value: string, hints: readonly string[], write: WriteDecoded = (text) => text): string => {
   const pieces = piecesOf(value);
   const parts: string[] = [];

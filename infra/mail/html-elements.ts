@@ -1,4 +1,4 @@
-/** How many line ends are around an element: with two, an empty line. Elements that are not here stand in the line. */
+/** The number of line ends around an element; with two, an empty line. Other elements are inline. */
 export const BREAKS: ReadonlyMap<string, number> = new Map([
   ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'dl', 'pre', 'figure'].map((name) => [name, 2] as const),
   ...['div', 'section', 'article', 'header', 'footer', 'nav', 'main', 'aside', 'address', 'li', 'dt', 'dd'].map(
@@ -26,7 +26,7 @@ export const VOID = new Set([
 export const CELLS = new Set(['td', 'th']);
 export const PREFORMATTED = new Set(['pre', 'xmp', 'listing', 'textarea']);
 
-/** Open elements that end when another one starts, and those at which the search for them stops. */
+/** Elements that end when another one starts, and those at which the search for them stops. */
 export type Ended = { readonly ends: readonly string[]; readonly within: readonly string[] };
 const CELL: Ended = { ends: ['td', 'th'], within: ['tr', 'table'] };
 const TERM: Ended = { ends: ['dt', 'dd'], within: ['dl', 'table'] };

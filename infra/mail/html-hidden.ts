@@ -7,10 +7,7 @@ const NO_SIZE = /^0(?:\.0+)?(?:px|pt|em|rem|%)?$/;
 const RELATIVE_SIZE = /^(?:[\d.]+(?:em|%)|larger|smaller|inherit|unset)$/;
 const SIZE_IN_FONT = /^[a-z-]*([\d.]+(?:px|pt|em|rem|%)?)/;
 
-/**
- * What a style says about the text of an element. `isHidden`: it hides the element with all that is in it. The others
- * are inherited, unless an inner element has another value; undefined if the style has none.
- */
+/** `isHidden` hides the element with all in it. The others are inherited unless an inner element has a value; undefined if not set. */
 export type Hiding = { readonly isHidden: boolean; readonly isInvisible: boolean | undefined; readonly hasNoSize: boolean | undefined };
 
 const lastValue = (css: string, property: string): string | undefined =>
@@ -29,7 +26,6 @@ const isInvisible = (css: string): boolean | undefined => {
   return visibility === undefined || visibility === 'inherit' ? undefined : visibility !== 'visible';
 };
 
-/** Returns what a style hides, as those of preheaders do. */
 export const hidingOf = (style: string): Hiding => {
   const css = squeezed(style);
   const isHidden = HIDDEN.test(css) || (NO_HEIGHT.test(css) && css.includes('overflow:hidden'));
@@ -41,10 +37,7 @@ const SIMPLE_SELECTOR = /^[a-z0-9]*(?:[.#][\w-]+)$/i;
 const LAST_NAME = /(?:[.#][\w-]+|(?:^|(?<=[\s>+~]))[a-z][a-z0-9]*)(?=(?::[\w-]+)*$)/i;
 const MAX_CSS = 200_000;
 
-/**
- * What a style sheet says, by classes, ids and element names: which of the first two it hides on every screen, as
- * `.preheader`, and which it makes invisible, or gives no size, or one.
- */
+/** Lists classes, ids and element names: hidden on every screen, as `.preheader`, invisible, without a size, or with one. */
 export type SheetRules = Readonly<Record<'hidden' | 'invisible' | 'noSize' | 'sized', readonly string[]>>;
 
 const withoutElement = (selector: string): string => selector.replace(/^[a-z0-9]*/i, '');

@@ -35,7 +35,7 @@ const MAX_HTML_READ = 4_000_000;
 
 const topOf = ({ open }: State): Element => open.at(-1) ?? ROOT;
 
-/** Removes characters that are not shown, as they stand between the letters of a word or fill a preheader. */
+/** Removes characters that are not shown, such as those within words or in a preheader. */
 const visible = (text: string): string => text.replace(/\u00ad|\u034f|\u200b|\u2060|\ufeff/g, '').replaceAll('\u00a0', ' ');
 
 const hidesText = ({ isHidden, isInvisible, hasNoSize }: Element): boolean => isHidden || isInvisible || hasNoSize;
@@ -97,7 +97,7 @@ const endElement = (state: State, ends: readonly string[], within: readonly stri
 
 const NOTHING_HIDDEN: Hiding = { isHidden: false, isInvisible: undefined, hasNoSize: undefined };
 
-/** Returns what the style of an element and the style sheets hide. The style counts more, and classes more than names. */
+/** The style of an element counts more than style sheets, and classes more than names. */
 const hidingBy = (state: State, name: string, attributes: ReadonlyMap<string, string>): Hiding => {
   const style = attributes.get('style');
   const own = style === undefined ? NOTHING_HIDDEN : hidingOf(decodeHTMLAttribute(style));
@@ -135,7 +135,6 @@ const breaksOf = (state: State, name: string, attributes: ReadonlyMap<string, st
   return hasNoMargin || (isList && state.open.some(({ list }) => list !== null)) ? 1 : breaks;
 };
 
-/** Shows an element without content. */
 const showVoid = (state: State, name: string, attributes: ReadonlyMap<string, string>): void => {
   const parent = topOf(state);
   const { isHidden, isInvisible = parent.isInvisible } = hidingBy(state, name, attributes);
@@ -225,8 +224,7 @@ const onStartTag = (state: State, { name, attributes: text }: HtmlTag): void => 
 };
 
 /**
- * Returns the text of HTML as a mail program shows it, without what it hides. Links are followed by their address, and
- * pictures are shown as their alternative text.
+ * The text that a mail program shows, without what is hidden. Links are followed by their address; pictures become their alternative text.
  */
 export const htmlToText = (html: string): string => {
   const state: State = {

@@ -1,14 +1,13 @@
-/** A start tag, with its attributes as they are written, or an end tag. The name is in lower case. */
+/** The name is in lower case; attributes are as written. */
 export type HtmlTag = { readonly name: string; readonly isEnd: boolean; readonly attributes: string };
 
 export type HtmlHandlers = {
   readonly onText: (text: string) => void;
   readonly onTag: (tag: HtmlTag) => void;
-  /** Called with the content of a style sheet. */
   readonly onStyle: (css: string) => void;
 };
 
-/** Elements whose content is no markup, and is not shown. */
+/** Their content is no markup, and is not shown. */
 const RAW = new Set(['script', 'style', 'title', 'iframe', 'noembed', 'noframes', 'template', 'xml']);
 /** Any other `<` is a text. */
 const MARKUP = /<(?=[a-z!?/])/gi;
@@ -17,7 +16,7 @@ const MAX_NAME = 40;
 const GREATER = 0x3e;
 const EQUALS = 0x3d;
 
-/** Returns the place of the `>` that ends the tag; -1 if it has none. A `>` within a quoted value belongs to the value. */
+/** -1 if there is none. A `>` within a quoted value belongs to the value. */
 const tagEnd = (html: string, from: number): number => {
   for (let at = from; at < html.length; at++) {
     const unit = html.charCodeAt(at);
@@ -40,7 +39,6 @@ const afterMarkup = (html: string, at: number): number => {
   return end < 0 ? html.length : end + 3;
 };
 
-/** Returns where the content of an element that is no markup ends. */
 const rawEnd = (html: string, from: number, name: string): number => {
   const end = new RegExp(`</${name}(?=[\\s/>])`, 'gi');
   end.lastIndex = from;

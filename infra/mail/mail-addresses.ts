@@ -1,7 +1,7 @@
 import { type Address, addressParser } from 'postal-mime';
 import { decodeHeader } from './header-text.ts';
 
-/** An address of a header with the name before it, which may be empty. */
+/** The name may be empty. */
 export type NamedAddress = { readonly address: string; readonly name: string };
 
 const escaped = (text: string): string => text.replace(/[\\"]/g, '\\$&').replace(/[\r\n]+/g, ' ');
@@ -9,10 +9,7 @@ const escaped = (text: string): string => text.replace(/[\\"]/g, '\\$&').replace
 const flat = (list: readonly Address[]): NamedAddress[] =>
   list.flatMap(({ address, name, group }) => (group ? flat(group) : address ? [{ address, name: name.replace(/^"(.*)"$/s, '$1') }] : []));
 
-/**
- * Returns the addresses in a header such as From. Decoded words are names: they are put in quotes, so that an address in
- * them counts only if the header has no other.
- */
+/** Decoded words are put in quotes as names: an address in them counts only if the header has no other. */
 export const addressesIn = (value: string, hints: readonly string[]): NamedAddress[] => {
   const written = decodeHeader(value, hints, (text, isQuoted) => (isQuoted ? escaped(text) : `"${escaped(text)}"`));
   const found = flat(addressParser(written));

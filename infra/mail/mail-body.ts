@@ -8,7 +8,7 @@ import type { MimePart } from './mime-tree.ts';
 import { declaredType, nameForType, storedName } from './part-names.ts';
 import { decodeTransfer, withoutAppendedText, withoutUuencoded } from './transfer-encoding.ts';
 
-/** A file of a message. `declared` is its type as the sender has declared it. */
+/** `declared` is the type by the sender. */
 export type MailPart = { readonly filename: string; readonly declared: string; readonly bytes: Uint8Array };
 
 /** What the sender has written, as a text and as HTML; null if there is none in this form. */
@@ -16,10 +16,7 @@ type Body = { readonly text: string | null; readonly html: string | null };
 
 export type MailBody = { readonly text: string; readonly html: string | null; readonly files: readonly MailPart[] };
 
-/**
- * The place of a part: `root` is the message itself, and `form` a place of the sender's words in it. A `resource` belongs
- * to another part.
- */
+/** `root` is the message itself, `form` a place of its words; a `resource` belongs to another part. */
 type Place = 'root' | 'form' | 'part' | 'resource';
 type Collect = { readonly hints: readonly string[]; readonly files: MailPart[] };
 
@@ -42,7 +39,7 @@ const addFile = ({ hints, files }: Collect, part: MimePart): Body => {
   return NOTHING;
 };
 
-/** Returns the text of a part. If some of its bytes cannot be read, they become a file, too, so that they are not lost. */
+/** If some bytes cannot be read, the part becomes a file, too, so that they are not lost. */
 const textOfPart = ({ hints, files }: Collect, part: MimePart): string => {
   const { encoded, appended } = withoutAppendedText(part.body, part.encoding);
   const bytes = decodeTransfer(encoded, part.encoding);
@@ -64,7 +61,7 @@ const plainText = (collect: Collect, part: MimePart): string => {
   return joinFlowedLines(text, /^yes$/i.test(parameters.get('delsp') ?? ''));
 };
 
-/** Returns whether a part with words is a file: it says so, or has a name of a file. A form of the body may have a name. */
+/** A part with words is a file if it says so or has a file name. A form of the body may have a name. */
 const isFile = ({ disposition, type }: MimePart, place: Place): boolean => {
   const hasName = [...disposition.parameters.keys()].some((key) => /^filename\b/.test(key));
   if (disposition.value === 'attachment' || hasName) return true;
@@ -87,7 +84,7 @@ const leaf = (collect: Collect, part: MimePart, place: Place): Body => {
 /** Returns whether a text has only spaces and characters that are not shown, such as those that newsletters fill a form with. */
 const isBlank = (text: string | null): boolean => text === null || /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/** Returns the words of a body as a text. A plain text that is blank is no form of them. */
+/** A blank plain text does not count. */
 const wordsOf = ({ text, html }: Body): string => withoutEnd(isBlank(text) && html !== null ? htmlToText(html) : (text ?? ''), /\n/);
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
@@ -130,7 +127,7 @@ const mainChild = ({ type, children }: MimePart): number => {
   return children.slice(index, index + 1).some(canHoldWords) ? index : Math.max(0, children.findIndex(canHoldWords));
 };
 
-/** Returns the place of a child of this part. `isMain` says whether it is the main child; null if there is none. */
+/** `isMain` is null if the part has no main child. */
 const placeOf = (parent: MimePart, isMain: boolean | null, place: Place): Place => {
   if (place === 'resource') return place;
   if (parent.type.value === 'multipart/alternative' || isMain) return 'form';
@@ -145,7 +142,7 @@ const bodyOf = (collect: Collect, part: MimePart, place: Place): Body => {
   return value === 'multipart/alternative' ? chooseForms(bodies) : joinBodies(bodies);
 };
 
-/** Returns the words of a message and its files: every part that is not the body. `hints` are the charsets that it names. */
+/** Files are all parts that are not the body. `hints` are the charsets that the message names. */
 export const mailBody = (root: MimePart, hints: readonly string[]): MailBody => {
   const files: MailPart[] = [];
   const body = bodyOf({ hints, files }, root, 'root');

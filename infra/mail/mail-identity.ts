@@ -15,11 +15,9 @@ const contentOf = (part: MimePart): Buffer => {
 };
 
 /**
- * Returns a digest of what the sender has sent: the fields that senders set, and the content of all parts. It stays the
- * same when relays, lists and filters add fields, fold or encode lines in another way, or sign the message. Returns null
- * if the message has neither a Message-ID nor a date: two such messages with the same content may be two.
- *
- * Stored ids are derived from this digest, so its input must not change.
+ * Returns a digest of the fields that senders set, and of all parts. It stays the same when relays, lists and filters add fields, fold or
+ * encode lines in another way, or sign the message. Null without a Message-ID and a date: two such messages with the same content may be
+ * two. Stored ids are derived from this digest, so its input must not change.
  */
 export const mailIdentity = ({ fields }: MimePart, leaves: readonly MimePart[], hints: readonly string[]): string | null => {
   const field = (name: string): string => squeezed(fieldOf(fields, name) ?? '');

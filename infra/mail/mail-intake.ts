@@ -5,7 +5,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { deliveryAppender } from '../webhooks/append-delivery.ts';
 
-/** Connects the receiver of mail to the event log. `actor` is the actor of the recorded events. */
+/** `actor` is that of the recorded events. */
 export const mailIntake = (
   log: Log,
   vault: Pick<SealedEvents, 'sealEvent'>,

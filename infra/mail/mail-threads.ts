@@ -28,18 +28,15 @@ const answerFor = ({ kind, message }: TaskError): SmtpError => {
   return tryLater('Too many messages arrive at the same time: try again');
 };
 
-/** The message as it arrived, and the tenant whose mailbox it is for. Its bytes are moved to the threads. */
+/** `owner` is the tenant whose mailbox it is. The bytes are moved to the threads. */
 export type Arrived = { readonly owner: string; readonly raw: ArrayBuffer; readonly envelope: Envelope };
 
-/** Reads a message. @throws SmtpError */
+/** @throws SmtpError */
 export type InspectMail = (arrived: Arrived) => Promise<{ readonly mail: ParsedMail; readonly authentication: Authentication }>;
 
 export type MailThreadsOptions = { readonly logger: Pick<Logger, 'warn'>; readonly cpuLimitMs?: number; readonly maxBytes?: number };
 
-/**
- * Creates the two threads that read messages from outside. One parses them, one message at a time, with tenants taking
- * turns. The other checks their senders, several at a time.
- */
+/** One thread parses messages, one at a time, with tenants taking turns. The other checks senders, several at a time. */
 export const createMailThreads = ({ logger, cpuLimitMs = PARSE_CPU_LIMIT_MS, maxBytes = MAX_PARSE_BYTES }: MailThreadsOptions) => {
   const parser = createTaskThread<MailTask, MailTaskResult>({
     script: entryPoint('infra/mail/mail-worker.ts'),

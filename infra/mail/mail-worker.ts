@@ -5,7 +5,6 @@ import { storableMail } from './storable-mail.ts';
 export type MailTask = { readonly raw: ArrayBuffer; readonly sender: string };
 export type MailTaskResult = { readonly mail: ParsedMail; readonly raw: ArrayBuffer };
 
-/** Parses each message that the main thread sends, and cuts it to what is stored. */
 serveTasks(async ({ raw, sender }: MailTask): Promise<Moved<MailTaskResult>> => {
   const mail = await storableMail(raw, sender);
   return { output: { mail, raw }, buffers: [raw, ...mail.files.map(({ bytes }) => bytes.buffer as ArrayBuffer)] };

@@ -1,6 +1,6 @@
 import { answer, type SmtpError } from './smtp-answer.ts';
 
-/** The maximum size of a message in bytes: an attachment of 25 MiB in Base64, and the text. */
+/** An attachment of 25 MiB in Base64, and the text. */
 export const MAX_MESSAGE_BYTES = 36 * 1024 * 1024;
 /**
  * A parser needs time and memory for each line and each part, and not only for each byte. More lines than `MAX_LINES`
@@ -8,7 +8,7 @@ export const MAX_MESSAGE_BYTES = 36 * 1024 * 1024;
  */
 const MAX_LINES = 200_000;
 const MIN_LINE_BYTES = 60;
-/** Lines that start as a MIME boundary does. Lines of a text can do so, too, so there can be more of them than of parts. */
+/** Lines of a text can start as a MIME boundary does, too, so there can be more of them than of parts. */
 const MAX_BOUNDARIES = 5_000;
 export const MAX_HEADER_LINES = 2_000;
 export const MAX_HEADER_BYTES = 256 * 1024;
@@ -17,7 +17,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DASH = 0x2d;
 
-/** What is counted while a message arrives. `line` is the number of bytes of the unfinished line, without its end. */
+/** `line` is the number of bytes of the unfinished line, without its end. */
 export type MessageShape = {
   bytes: number;
   lines: number;
@@ -46,14 +46,13 @@ const finishLine = (shape: MessageShape, isEmpty: boolean): void => {
   shape.startsWithDashes = false;
 };
 
-/** Adds the bytes from `start` to `end`, which belong to one line, to the unfinished line. */
+/** The bytes belong to one line. */
 const extendLine = (shape: MessageShape, chunk: Uint8Array, { start, end }: { start: number; end: number }): void => {
   for (let at = start; at < end && shape.line + at - start < 2; at++)
     shape.startsWithDashes = chunk[at] === DASH && (shape.line + at - start === 0 || shape.startsWithDashes);
   shape.line += end - start;
 };
 
-/** Counts the next bytes of a message. */
 export const countChunk = (shape: MessageShape, chunk: Uint8Array): void => {
   shape.bytes += chunk.length;
   let start = 0;
@@ -66,7 +65,7 @@ export const countChunk = (shape: MessageShape, chunk: Uint8Array): void => {
   extendLine(shape, chunk, { start, end: chunk.length });
 };
 
-/** Returns the answer for a message of which so much has arrived; null if it is within the limits. */
+/** Null if what has arrived is within the limits. */
 export const refusalOfShape = (shape: MessageShape): SmtpError | null => {
   const { bytes, lines, boundaries, headerLines, headerBytes, isInHeader, line } = shape;
   if (bytes > MAX_MESSAGE_BYTES) return answer(552, `5.3.4 The message has more than ${MAX_MESSAGE_BYTES} bytes`);

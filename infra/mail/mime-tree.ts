@@ -2,7 +2,7 @@ import { fieldOf, fieldsIn, type HeaderField } from './header-fields.ts';
 import { type ParameterHeader, parameterHeader } from './header-parameters.ts';
 import { MAX_HEADER_BYTES } from './message-shape.ts';
 
-/** A part of a message: a leaf, whose `body` is still encoded, or a multipart with `children`. */
+/** A leaf, whose `body` is still encoded, or a multipart with `children`. */
 export type MimePart = {
   readonly fields: readonly HeaderField[];
   readonly type: ParameterHeader;
@@ -15,7 +15,7 @@ export type MimePart = {
 const MAX_DEPTH = 64;
 const [LF, CR, DASH] = [0x0a, 0x0d, 0x2d];
 
-/** A line that starts with `--`. `next` is where the next line starts. */
+/** Starts with `--`. `next` is where the next line starts. */
 type Dashes = { readonly start: number; readonly next: number; readonly text: string };
 type Range = { readonly start: number; readonly end: number };
 type Parse = { readonly raw: Buffer; readonly dashes: readonly Dashes[]; headerBytes: number };
@@ -61,7 +61,7 @@ const separator = (raw: Buffer, { start, end }: Range): Range | null => {
 
 const NO_FIELD = /^(?!>?From |[ \t]|[\x21-\x39\x3b-\x7e]+[ \t]*:)[^\r\n]/m;
 
-/** Returns whether lines up to a separator are a header. Words of the sender can look like one at their start. */
+/** Words of the sender can look like a header at their start. */
 const isHeader = (raw: Buffer, start: number, separatorStart: number): boolean => {
   const text = raw.toString('latin1', start, separatorStart + 1);
   return /^content-/im.test(text) || !NO_FIELD.test(text);
@@ -102,7 +102,7 @@ const withoutLineEnd = (raw: Buffer, { start, end }: Range): Range => {
   return { start, end: beforeLf < end && beforeLf > start && raw[beforeLf - 1] === CR ? beforeLf - 1 : beforeLf };
 };
 
-/** Returns the ranges of the parts that this boundary separates; null if the boundary does not occur. */
+/** Null if the boundary does not occur. */
 const rangesBetween = ({ raw, dashes }: Parse, { start, end }: Range, boundary: string): Range[] | null => {
   const ranges: Range[] = [];
   let open: number | null = null;
@@ -121,7 +121,6 @@ const rangesBetween = ({ raw, dashes }: Parse, { start, end }: Range, boundary: 
   return isFound ? ranges : null;
 };
 
-/** Returns the index of the first line that starts at this place or after it. */
 const firstFrom = (dashes: readonly Dashes[], start: number): number => {
   let [low, high] = [0, dashes.length];
   while (low < high) {
@@ -178,6 +177,6 @@ const childRanges = (parse: Parse, range: Range, boundary: string | undefined): 
   return guessed === undefined ? null : rangesBetween(parse, range, guessed);
 };
 
-/** Divides a message into its parts. @throws Error if it has too many levels, or its headers are too long */
+/** @throws Error if the message has too many levels, or its headers are too long */
 export const parseMime = (raw: Buffer): MimePart =>
   parseRange({ raw, dashes: dashLines(raw), headerBytes: 0 }, { start: 0, end: raw.length }, { depth: 0, fallback: 'text/plain' });

@@ -10,10 +10,7 @@ import { mailIdentity } from './mail-identity.ts';
 import { type MimePart, parseMime } from './mime-tree.ts';
 import { decodeTransfer } from './transfer-encoding.ts';
 
-/**
- * The maximum number of DKIM signatures. Each one can make the check of the sender read the whole message again and ask
- * the DNS.
- */
+/** Each signature can make the check of the sender read the whole message again and ask the DNS. */
 const MAX_SIGNATURES = 20;
 const MAX_HINTS = 5;
 
@@ -31,7 +28,7 @@ const charsetsIn = (fields: readonly HeaderField[], leaves: readonly MimePart[])
 const REPORTED = /^(?:message\/(?:rfc822|global)|text\/rfc822-headers|message\/global-headers)$/;
 const STATUS = /^message\/(?:global-)?delivery-status$/;
 
-/** Reads the delivery report of a mail server from a message; null if the message is not such a report. */
+/** Null if the message is not a delivery report of a mail server. */
 const reportIn = (root: MimePart, leaves: readonly MimePart[]): DeliveryReport | null => {
   if (root.type.value !== 'multipart/report') return null;
   const textOf = (type: RegExp): string => {

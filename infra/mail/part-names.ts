@@ -36,7 +36,6 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['image/svg+xml', 'image.svg'],
 ]);
 
-/** Returns the name of a file that has none. */
 export const nameForType = (type: string): string => {
   const [, subtype] = /^image\/([a-z0-9]{1,8})$/.exec(type) ?? [];
   return NAMES.get(type) ?? (subtype === undefined ? 'file' : `image.${subtype}`);
@@ -44,15 +43,12 @@ export const nameForType = (type: string): string => {
 
 const CALENDAR = /^(?:text\/calendar|application\/ics)$/;
 
-/** Returns the name of a file as it is stored. A calendar gets the ending by which calendar programs know it. */
+/** A calendar gets the ending by which calendar programs know it. */
 export const storedName = (name: string, type: string): string => (CALENDAR.test(type) && !/\.ics$/i.test(name) ? `${name}.ics` : name);
 
 const TOKEN = /^[\w!#$&^.:+-]{1,40}$/;
 
-/**
- * Returns the type of a part as its sender has declared it. Of its parameters, only the method of a calendar and the
- * charset of a text say something about the file.
- */
+/** Keeps only those parameters that say something about the file: the method of a calendar, and the charset of a text. */
 export const declaredType = ({ type: { value, parameters } }: MimePart): string => {
   const isCalendar = CALENDAR.test(value);
   const name = isCalendar ? 'method' : 'charset';

@@ -8,12 +8,12 @@ const MAX_BUFFERED_BYTES = 4 * MAX_MESSAGE_BYTES;
 /** A tenant gets at most this part of the memory that the others leave. */
 const TENANT_PART = 1 / 2;
 
-/** A message in memory. `release` must be called when its bytes are no longer in use. */
+/** `release` must be called when the bytes are no longer in use. */
 export type ReadMessage = { readonly raw: ArrayBuffer; readonly release: () => void };
 
 const TOO_MANY = '4.3.1 Too many messages arrive at the same time: try again';
 
-/** Appends to a buffer that grows in place, so that a message is in memory once, however small its chunks are. */
+/** Grows in place, so that a message is in memory once, however small its chunks are. */
 const append = (raw: ArrayBuffer, size: number, chunk: Uint8Array): void => {
   raw.resize(size + chunk.length);
   new Uint8Array(raw).set(chunk, size);
@@ -63,7 +63,7 @@ export const createMessageReader = ({ maxBytes = MAX_BUFFERED_BYTES } = {}) => {
       }
       return { raw: raw.transferToFixedLength(), release };
     },
-    /** How many bytes of messages are in memory, and how many of them are of the tenant with most of them. */
+    /** `largest` is what the tenant with most bytes uses. */
     usage: () => ({ bytes: memory.used, largest: largestShare(memory) }),
   };
 };

@@ -3,5 +3,4 @@ import { checkSender, type Envelope } from './check-sender.ts';
 
 export type SenderTask = { readonly raw: ArrayBuffer; readonly envelope: Envelope };
 
-/** Checks the sender of each message that the main thread sends. */
 serveTasks(async ({ raw, envelope }: SenderTask) => ({ output: await checkSender(new Uint8Array(raw), envelope) }));

@@ -17,31 +17,24 @@ type SmtpError = Error & {
 
 const FIRST_PERMANENT_CODE = 500;
 
-/**
- * Converts an error to the answer for an address. Only the code in the server's answer is kept, because its text can
- * contain addresses.
- */
+/** Only the code of the server's answer is kept, because its text can contain addresses. */
 const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnswer => ({
   address,
   reason: String(responseCode ?? code ?? 'unreachable').toLowerCase(),
   isPermanent: (responseCode ?? 0) >= FIRST_PERMANENT_CODE && code !== 'EAUTH',
 });
 
-/** Returns the server's answer for each address that it refused. */
 const answersFor = (envelope: readonly string[], errors: readonly SmtpError[]): SmtpAnswer[] =>
   errors.flatMap((error) => envelope.filter((address) => address === error.recipient).map((address) => answerFor(address, error)));
 
-/** Opens a file that is attached to a message as a stream. @throws Refusal unavailable if the file is missing */
+/** @throws Refusal unavailable if the file is missing */
 const openFile = async (blobs: BlobStore, tenant_id: string, sha256: string): Promise<Readable> => {
   const blob = await blobs.of(tenant_id).get(sha256);
   if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
   return Readable.from(blob.content);
 };
 
-/**
- * Options that prevent nodemailer from reading files or fetching URLs. Otherwise texts that agents have written could
- * cause that.
- */
+/** Texts that agents have written could otherwise make nodemailer read files or fetch URLs. */
 const NO_ACCESS = { disableFileAccess: true, disableUrlAccess: true } as const;
 
 /** The fields by which other programs know that no person has written a message, so that they do not answer it (RFC 3834). */
@@ -50,7 +43,7 @@ const automaticHeaders = (isAnswer: boolean): Record<string, string> => ({
   'X-Auto-Response-Suppress': 'All',
 });
 
-/** Creates the client that sends mail through the server at `url`. It reads attached files from `blobs`. */
+/** `url` is that of the server. Attached files are read from `blobs`. */
 export const createSmtpClient = (url: string, blobs: BlobStore) => {
   const transport = createTransport({
     url,
@@ -60,10 +53,7 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
     ...NO_ACCESS,
   } as Parameters<typeof createTransport>[0]);
   return {
-    /**
-     * Sends a message. Returns the server's answers for the addresses that it refused; if the server cannot be reached,
-     * an answer for every address.
-     */
+    /** Returns the answers for refused addresses; if the server cannot be reached, one for every address. */
     send: async ({ content, envelope, files, tenant_id, sent_at }: OutgoingMail): Promise<readonly SmtpAnswer[]> => {
       const { from, to, cc, subject, text, html, header_id, references } = content;
       const attachments = await Promise.all(
@@ -89,7 +79,7 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
         return envelope.map((address) => answerFor(address, error as SmtpError));
       }
     },
-    /** Connects to the server and signs in. @throws Error with the reason if that fails */
+    /** Connects and signs in. @throws Error with the reason if that fails */
     verify: async (): Promise<void> => void (await transport.verify()),
     close: (): void => transport.close(),
   };

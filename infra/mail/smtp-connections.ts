@@ -61,23 +61,20 @@ const admit = (connections: Connections, socket: Socket): void => {
   });
 };
 
-/**
- * Limits the connections of strangers: how many an address has, and how long each takes for a message. An address that
- * opens as many as it can leaves connections for the others.
- */
+/** Limits connections of strangers: how many an address has, so that it leaves some for others, and the time for a message. */
 export const createConnectionLimits = (given: Partial<ConnectionLimits> = {}) => {
   const limits = { ...LIMITS, ...given };
   const connections: Connections = { limits, share: newFairShare(limits.maxConnections), timers: new Map(), refused: 0, expired: 0 };
   const writing = new WeakSet<Socket>();
   return {
     admit: (socket: Socket): void => admit(connections, socket),
-    /** A message begins. A second MAIL FROM, after RSET, does not give more time. */
+    /** A second MAIL FROM, after RSET, does not give more time. */
     begin: (socket: Socket): void => {
       if (writing.has(socket)) return;
       writing.add(socket);
       expireAfter(connections, socket, limits.messageMs);
     },
-    /** All bytes of the message have arrived: it is not the client that takes time now. */
+    /** All bytes of the message have arrived: the client is not what takes time now. */
     pause: (socket: Socket): void => clearTimeout(connections.timers.get(socket)),
     finish: (socket: Socket): void => {
       writing.delete(socket);

@@ -24,7 +24,6 @@ const REFUSALS: Readonly<Record<Unreachable, string>> = {
   mailbox_paused: '5.2.1 The mailbox is disabled',
 };
 
-/** Returns the SMTP answer for an address that cannot get mail. */
 const refusalOf = (unreachable: Unreachable): SmtpError => answer(550, REFUSALS[unreachable]);
 
 export type SmtpReceiverParts = AcceptPorts & {
@@ -33,10 +32,7 @@ export type SmtpReceiverParts = AcceptPorts & {
   readonly limits?: Partial<ConnectionLimits>;
 };
 
-/**
- * Converts an error to the answer for the client. An error that the client did not cause is logged, and the answer
- * tells the client to try again.
- */
+/** An error that the client did not cause is logged, and the answer asks the client to try again. */
 const answerFor = (error: unknown, logger: SmtpReceiverParts['logger']): SmtpError => {
   if (isSmtpError(error)) return error;
   if (error instanceof Refusal && error.code === 'rate_limited') return tryLater('Too many messages: try again later');
@@ -61,7 +57,7 @@ const receive = async (parts: SmtpReceiverParts, inspect: InspectMail, { owner, 
   if (unreachable) throw refusalOf(unreachable);
 };
 
-/** `status`: what is counted for the metrics. `memory` is that of messages that are not recorded yet. */
+/** `status` is counted for the metrics. `memory` is that of messages that are not recorded yet. */
 export type SmtpReceiver = {
   readonly port: number;
   readonly close: () => Promise<void>;

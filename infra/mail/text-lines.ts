@@ -1,4 +1,3 @@
-/** Lines of text that are written one word after the other. */
 export type TextLines = {
   readonly lines: string[];
   current: string[];
@@ -51,7 +50,7 @@ export const appendText = (text: TextLines, words: string): void => {
   text.current.push(words);
 };
 
-/** Appends text of which runs of white space are shown as one space, and none at the start of a line. */
+/** Runs of white space are shown as one space, and none at the start of a line. */
 export const appendWords = (text: TextLines, content: string): void => {
   const words = content.replace(/[ \t\n\r\f]+/g, ' ');
   const core = words.replace(/^ | $/g, '');

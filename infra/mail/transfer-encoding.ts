@@ -8,7 +8,7 @@ const hexDigit = (byte: number | undefined): number => {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : NO_DIGIT;
 };
 
-/** Returns the place after the end of the line, if only spaces come before it; -1 otherwise. */
+/** -1 unless only spaces come before the end of the line. */
 const afterLineEnd = (bytes: Buffer, from: number): number => {
   let at = from;
   while (bytes[at] === SPACE || bytes[at] === TAB || bytes[at] === CR) at++;
@@ -16,7 +16,7 @@ const afterLineEnd = (bytes: Buffer, from: number): number => {
   return bytes[at] === LF ? at + 1 : -1;
 };
 
-/** Decodes quoted-printable. What is no valid escape stays as it is; spaces at the end of a line were added on the way. */
+/** Invalid escapes stay as they are; spaces at the end of a line were added on the way. */
 const decodeQuotedPrintable = (bytes: Buffer): Buffer => {
   const decoded = Buffer.allocUnsafe(bytes.length);
   let [length, solid] = [0, 0];
@@ -49,7 +49,7 @@ const decodeQuotedPrintable = (bytes: Buffer): Buffer => {
 
 const MAX_PADDING = 2;
 
-/** Decodes Base64. Some programs pad each line, so padding may stand within it. */
+/** Some programs pad each line, so padding may be within the text. */
 const decodeBase64 = (bytes: Buffer): Buffer => {
   const text = bytes.toString('latin1');
   const end = text.trimEnd().length;
@@ -60,7 +60,7 @@ const decodeBase64 = (bytes: Buffer): Buffer => {
 };
 
 const BASE64_LINE = /^[A-Za-z0-9+/]+={0,2}$/;
-/** Base64 in mail has lines of 76 characters, except the last one. A word of a text can be a line of Base64, too. */
+/** Base64 in mail has lines of 76 characters, except the last. A word of a text can be a line of Base64, too. */
 const FULL_LINE = 60;
 
 const NO_BASE64 = /[^A-Za-z0-9+/=\s]/;
@@ -82,10 +82,7 @@ const base64End = (bytes: Buffer): number => {
   return end !== null && NO_BASE64.test(text.slice(end)) ? end : text.length;
 };
 
-/**
- * Divides the bytes of a text into the encoded ones and a text behind them that is not encoded, such as the footer that
- * mailing lists and scanners append to every message.
- */
+/** Mailing lists and scanners append a footer that is not encoded to every message. */
 export const withoutAppendedText = (bytes: Buffer, encoding: string): { readonly encoded: Buffer; readonly appended: Buffer } => {
   const end = /base64/i.test(encoding) ? base64End(bytes) : bytes.length;
   return { encoded: bytes.subarray(0, end), appended: bytes.subarray(end) };
@@ -113,7 +110,6 @@ const decodeUuencode = (bytes: Buffer): Buffer => {
 
 const BLOCK_START = /^begin [0-7]{3,4} (\S.*)$/;
 
-/** Returns whether a line has the length that its first character states. */
 const isEncodedLine = (line: string): boolean => {
   const size = (line.charCodeAt(0) - SPACE) & 0x3f;
   const length = 1 + Math.ceil(size / 3) * 4;
@@ -143,7 +139,6 @@ export const withoutUuencoded = (text: string): { readonly text: string; readonl
   return { text: kept.join('\n'), files };
 };
 
-/** Decodes the bytes of a part by its Content-Transfer-Encoding. */
 export const decodeTransfer = (bytes: Buffer, encoding: string): Buffer => {
   if (/base64/i.test(encoding)) return decodeBase64(bytes);
   if (/quoted-?printable/i.test(encoding)) return decodeQuotedPrintable(bytes);
