@@ -19,17 +19,13 @@ export type AggregateCache = AggregateReader & {
 };
 
 type Options = Partial<MemoryBounds> & {
-  /**
-   * For these aggregates, the cache also remembers that a stream does not exist, until the first event of the stream
-   * arrives. They must be in `followed`, too.
-   */
+  /** Aggregates whose missing streams are remembered, too, until their first event arrives. They must be in `followed`. */
   readonly cacheAbsent?: readonly AnyAggregate[];
 };
 
 /**
- * Opens a cache of aggregate states. A subscription keeps the states of the `followed` aggregates up to date, because
- * requests use these states without appending to their streams. The cached state of any other aggregate can be
- * outdated: an append that is based on an outdated state fails with a conflict, and the caller then calls `refresh`.
+ * Requests use cached states of `followed` aggregates without appending, so a subscription keeps them current. Other cached states can be
+ * outdated: an append based on one fails with a conflict, and the caller then calls `refresh`.
  */
 export const openAggregateCache = (
   log: Log,
@@ -44,10 +40,7 @@ export const openAggregateCache = (
     if (!subscription.isLost()) memory.put(stream, loaded);
   };
 
-  /**
-   * Remembers that a stream does not exist. Does nothing while there is no subscription, because only the subscription
-   * reports the first event of the stream.
-   */
+  /** Does nothing while there is no subscription, because only it reports the first event of the stream. */
   const putAbsent = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>): void => {
     if (subscription.isActive() && cacheAbsent.includes(aggregate)) memory.putAbsent(stream, empty);
   };

@@ -2,17 +2,11 @@ import type { Loaded } from '../../commands/context.ts';
 import type { AnyAggregate } from '../../domain/aggregate.ts';
 
 type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
-/**
- * `revision` is that of the last event of the stream that the subscription has delivered since loading the stream
- * began; -1 if it has delivered none.
- */
+/** The revision of the stream's last event that the subscription has delivered since the load began; -1 if none. */
 type Delivered = { revision: number };
 type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };
 
-/**
- * Creates a loader of aggregate states. It repeats the read of a stream until the result includes every event that the
- * subscription has delivered since the load began.
- */
+/** Reads a stream again until the result includes every event that the subscription has delivered since the load began. */
 export const createAggregateLoader = (read: Read) => {
   const running = new Map<string, RunningLoad>();
 
@@ -32,7 +26,6 @@ export const createAggregateLoader = (read: Read) => {
     return result;
   };
 
-  /** If the stream is already being loaded, returns the result of that load; otherwise starts to load it. */
   const join: Read = (aggregate, stream, id) => running.get(stream)?.result ?? start(aggregate, stream, id);
 
   const onEvent = (stream: string, revision: number): void => {

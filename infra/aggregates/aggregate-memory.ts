@@ -4,10 +4,7 @@ import { createLruMap } from '../lru-map.ts';
 const BASE_WEIGHT = 512;
 const WEIGHT_PER_ENTRY = 256;
 
-/**
- * Estimates the size of a state in characters: the length of its texts, plus a fixed weight for each entry of a list or
- * record.
- */
+/** Estimates the size of a state in characters: its texts, plus a fixed weight for each entry of a list or record. */
 const weightOf = ({ state }: Loaded<unknown>): number => {
   let weight = BASE_WEIGHT;
   const fields = state as Readonly<Record<string, unknown>>;
@@ -19,17 +16,10 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
   return weight;
 };
 
-/**
- * The bounds of an LRU map. The map has two generations of entries (see `createLruMap`), and the bounds apply to each
- * of them. `maxWeight` is in characters.
- */
+/** The bounds of each of the two generations of an LRU map (see `createLruMap`). `maxWeight` is in characters. */
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
-/**
- * Creates the memory of the aggregate cache. One map contains the most recently used states of streams. A separate map
- * contains the streams that do not exist, so that requests for missing resources do not push out the states of existing
- * ones.
- */
+/** Caches missing streams in a map of their own, so that requests for them do not push out the states of existing ones. */
 export const createAggregateMemory = ({ capacity, maxWeight }: MemoryBounds) => {
   const present = createLruMap<string, Loaded<unknown>>({ capacity, maxWeight, weightOf });
   const absent = createLruMap<string, Loaded<unknown>>({ capacity: capacity / 2 });

@@ -12,10 +12,7 @@ type Options = {
   readonly onLost: () => void;
 };
 
-/**
- * Creates the subscription of the aggregate cache: it delivers the events of these categories that are appended after
- * its start.
- */
+/** Delivers the events of these categories that are appended after its start. */
 export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Options) => {
   const filter = { streamPrefixes: categories.map((category) => `${category}-`) };
   let subscription: Subscription | undefined;
@@ -52,16 +49,11 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
       isClosed = true;
       await subscription?.stop();
     },
-    /**
-     * Whether the subscription was lost and has not been re-established. In the meantime, `onEvent` is not called, so
-     * the cache misses changes.
-     */
+    /** While the subscription is lost, `onEvent` is not called, so the cache misses changes. */
     isLost: (): boolean => isLost,
-    /** Whether the subscription has started and is not lost. */
     isActive: (): boolean => subscription !== undefined && !isLost,
     /**
-     * Returns a number that increases each time a lost subscription has been re-established. The result of a read that
-     * began before this must not be cached, because it can lack events that the subscription never delivered.
+     * Increases each time a lost subscription is re-established. Do not cache the result of a read that began before: it can lack events.
      */
     epoch: (): number => epoch,
   };

@@ -2,10 +2,7 @@ import { comparePositions, type Position, type Recorded, tokenOf } from '../../d
 import type { Log } from '../eventstore/event-log.ts';
 import { withRefusals } from './past-state.ts';
 
-/**
- * Positions are offsets in bytes. Events that are at most this far apart are read with one request, together with the
- * events between them.
- */
+/** Events at most this many bytes apart in the log are read with one request, together with those between them. */
 const MAX_DISTANCE = 16_384n;
 /** Hardly any event takes fewer bytes in the log. This limits how many events a request reads. */
 const SMALL_EVENT_BYTES = 200n;
@@ -24,10 +21,7 @@ const groupsOf = (positions: readonly Position[]): Group[] => {
 
 const limitOf = (group: Group): number => group.length + Number((group.at(-1)!.commit - group[0].commit) / SMALL_EVENT_BYTES);
 
-/**
- * Creates the function that reads the events at these positions of the log, in this order; null where there is none.
- * @throws Refusal unavailable
- */
+/** The function returns the events in the order of their positions; null where there is none. @throws Refusal unavailable */
 export const eventReader = (log: Pick<Log, 'readAll'>) => {
   const readGroup = async (group: Group, found: Map<string, Recorded>): Promise<void> => {
     const last = group.at(-1)!;

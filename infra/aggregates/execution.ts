@@ -6,16 +6,14 @@ export type Execution = {
   /** A secret text from which the ids of events, the ids of new resources and new secrets are derived. */
   readonly seed: string;
   /**
-   * Whether this request may run again with the same seed. If so, ids and secrets are derived from the seed, and a
-   * repeat creates the same ones; if not, they are random.
+   * Whether a repeat may run with the same seed. If so, ids and secrets are derived from it, and stay the same; if not, they are random.
    */
   readonly repeatable: boolean;
   /** Whether an earlier run of this request may have appended events. */
   readonly resumed: boolean;
   /**
-   * Null if this run has to do the work of the request. If an earlier run has done it, and this run only creates the
-   * same response again: the streams of the transactions of the earlier run, each with its revision after the
-   * transaction.
+   * Null if this run does the work. Otherwise an earlier run has done it, and this one only creates the response again: the streams of its
+   * transactions, each with its revision after the transaction.
    */
   readonly replay: readonly StreamRevision[] | null;
   /** The streams of this run's transactions, in order, each at its revision after the transaction. */
@@ -24,7 +22,6 @@ export type Execution = {
   readonly sideEffects: unknown[];
 };
 
-/** Creates the execution of a request that will not be repeated. */
 export const newExecution = (): Execution => ({
   seed: randomUUID(),
   repeatable: false,

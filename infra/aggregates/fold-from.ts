@@ -3,7 +3,6 @@ import type { Aggregate } from '../../domain/aggregate.ts';
 import type { DomainEvent, Recorded } from '../../domain/event.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 
-/** Returns the state that an aggregate with this id has before its first event. */
 export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
   id,
   state: aggregate.initial,
@@ -11,10 +10,7 @@ export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S,
   position: null,
 });
 
-/**
- * Returns the aggregate after one more event. All calls of one fold pass the same `transient`. The first change of a
- * record in a fold copies the record; later changes in the same fold modify that copy.
- */
+/** All calls of one fold pass the same `transient`: the first change of a record copies it, later ones modify the copy. */
 export const applyEvent = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   loaded: Loaded<S>,

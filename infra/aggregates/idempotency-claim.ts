@@ -5,13 +5,10 @@ import { evolve, type Idempotency, type IdempotencyEvent, initial, isClaimed, ty
 import { Refusal } from '../../domain/refusal.ts';
 import { type Appended, type Log, LogError } from '../eventstore/event-log.ts';
 
-/** A request that carries an Idempotency-Key. `stream` is the stream in which the use of this key is recorded. */
+/** `stream` records the use of the Idempotency-Key. */
 export type KeyUse = { readonly info: RequestInfo; readonly stream: string; readonly route: string; readonly bodyDigest: string };
 
-/**
- * The result of claiming an Idempotency-Key. `revision` is the last revision of the key's stream. `outcome` is how the
- * first request with this key ended. If `outcome` is null, this request holds the claim and has to run.
- */
+/** `revision` is the last one of the key's stream; `outcome` is how the first request ended, or null if this request has to run. */
 export type Claim = { readonly revision: number; readonly outcome: Outcome | null };
 
 export const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
@@ -19,7 +16,7 @@ export const isConflict = (error: unknown): boolean => error instanceof LogError
 const inFlight = (): Refusal =>
   new Refusal('idempotency_in_flight', 'The first request with this Idempotency-Key is still running: try again', { retryAfter: 1 });
 
-/** Creates the functions that claim and release Idempotency-Keys. `now` returns Unix milliseconds. */
+/** `now` returns Unix milliseconds. */
 export const createKeyClaims = (log: Log, now: () => number) => {
   const append = ({ info, stream }: KeyUse, expected: number | 'none', { type, data }: IdempotencyEvent): Promise<Appended> => {
     const meta = {
@@ -41,10 +38,7 @@ export const createKeyClaims = (log: Log, now: () => number) => {
     return { key, revision };
   };
 
-  /**
-   * Claims an Idempotency-Key that was never used.
-   * @returns the revision of the claim's event; null if the key has been used before
-   */
+  /** Returns the revision of the claim's event; null if the key has been used before. */
   const claimUnused = async (use: KeyUse): Promise<number | null> => {
     const data = { route: use.route, body_digest: use.bodyDigest };
     try {
@@ -57,8 +51,7 @@ export const createKeyClaims = (log: Log, now: () => number) => {
 
   return {
     /**
-     * Claims the Idempotency-Key for this request, or returns how the first request with this key ended. If that
-     * request has not ended within 30 seconds, this request takes over its claim.
+     * Claims the key, or returns how the first request with it ended. Takes over a claim of more than 30 seconds.
      * @throws Refusal idempotency_mismatch, idempotency_in_flight
      * @throws LogError
      */
@@ -75,10 +68,7 @@ export const createKeyClaims = (log: Log, now: () => number) => {
       });
       return { revision: takenOver.revision, outcome: null };
     },
-    /**
-     * Appends the event that ends or releases a claim.
-     * @throws LogError conflict if another request has taken over the claim
-     */
+    /** Ends or releases a claim. @throws LogError conflict if another request has taken over the claim */
     end: (use: KeyUse, { revision }: Claim, event: IdempotencyEvent): Promise<Appended> => append(use, revision, event),
   };
 };

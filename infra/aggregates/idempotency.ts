@@ -21,10 +21,7 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
   return hash.digest('hex');
 };
 
-/**
- * Returns whether the same request can succeed later. If so, its Idempotency-Key is released, and the error is not
- * recorded.
- */
+/** Whether the same request can succeed later: its Idempotency-Key is then released, and the error is not recorded. */
 const isRetryable = (error: unknown): boolean =>
   !(error instanceof Refusal) || TEMPORARY.has(error.code) || error.extra.retryAfter !== undefined;
 
@@ -44,20 +41,12 @@ const doneOutcome = ({ touched, sideEffects }: Execution, location: string | nul
   ...(existed === true ? { existed } : {}),
 });
 
-/**
- * Ignores a conflict: it means that another request with the same key has taken over the claim, and records the same
- * outcome.
- * @throws any other error
- */
+/** A conflict means that another request with the same key has taken over the claim, and records the same outcome. */
 const ignoreConflict = (error: unknown): void => {
   if (!isConflict(error)) throwAsRefusal(error);
 };
 
-/**
- * Returns the execution with which the response of a finished request is created again.
- * @throws the refusal of the first request, and Refusal secret_already_shown if the first response contained a new
- * secret
- */
+/** @throws the refusal of the first request; Refusal secret_already_shown if its response contained a new secret */
 const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execution => {
   if (outcome.kind === 'refused') {
     const { code, detail, kind: _, ...extra } = outcome;
@@ -71,9 +60,8 @@ const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execu
 };
 
 /**
- * Creates the function that runs a mutation only once for each Idempotency-Key. Every key has its own stream, and a
- * request claims the key there before it appends anything else. The last event of that stream records the outcome: the
- * refusal, or the streams and revisions from which a repeat creates the response again.
+ * Every key has its own stream, which a request claims before it appends anything else. The last event of that stream records the outcome:
+ * the refusal, or the streams and revisions from which a repeat creates the response again.
  */
 export const createRunIdempotent = ({ log, context, now }: Deps): Runtime['runIdempotent'] => {
   const claims = createKeyClaims(log, now);

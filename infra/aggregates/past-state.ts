@@ -8,10 +8,7 @@ import { emptyAggregate, foldFrom } from './fold-from.ts';
 import { loadStream } from './snapshots.ts';
 import { throwAsRefusal } from './transact.ts';
 
-/**
- * Yields the given events, and converts errors of the log to refusals.
- * @throws Refusal unavailable if the log is down
- */
+/** Converts errors of the log to refusals. @throws Refusal unavailable if the log is down */
 export async function* withRefusals<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* events;
@@ -27,7 +24,6 @@ async function* upTo(position: Position, events: AsyncIterable<Recorded>): Async
   }
 }
 
-/** Creates the functions that read an aggregate's events and its earlier states from the log. */
 export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) => {
   const historyOf = <S, E extends DomainEvent>(
     { category }: Aggregate<S, E>,
@@ -38,11 +34,7 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
 
   return {
     historyOf,
-    /**
-     * Returns the state after the event with this revision. If the revision is -1, returns the state before the first
-     * event.
-     * @throws LogError
-     */
+    /** Revision -1 is the state before the first event. @throws LogError */
     stateAtRevision: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,
       id: string,
@@ -51,11 +43,7 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       const empty = emptyAggregate(aggregate, id);
       return revision < 0 ? empty : loadStream(log, aggregate, stream, { known: empty, until: revision });
     },
-    /**
-     * Returns the state at a position of the log. If the last event of the cached state has exactly this position, the
-     * cached state is used.
-     * @throws Refusal
-     */
+    /** Uses the cached state if its last event has exactly this position. @throws Refusal */
     stateAtPosition: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,
       tenant: string,

@@ -8,10 +8,7 @@ export const randomText = (alphabet: string, length: number): string =>
 
 type Derivation = { readonly key: string; readonly label: string; readonly alphabet: string; readonly length: number };
 
-/**
- * Derives characters of an alphabet with HMAC-SHA-256. The same key and label always give the same text. All characters
- * are equally likely.
- */
+/** Uses HMAC-SHA-256: the same key and label always give the same text, and all characters are equally likely. */
 export const derivedText = ({ key, label, alphabet, length }: Derivation): string => {
   const limit = 256 - (256 % alphabet.length);
   let text = '';

@@ -12,9 +12,9 @@ const ANNALS: Actor = { kind: 'system', id: 'annals' };
 export type ReactorEvents = {
   /** By default, the platform itself. */
   readonly actor?: Actor;
-  /** The time of the events (RFC 3339 UTC). By default, each event gets the time at which it is appended. */
+  /** RFC 3339 UTC. By default, each event gets the time at which it is appended. */
   readonly at?: string;
-  /** Returns the present time in milliseconds. */
+  /** In milliseconds. */
   readonly now?: () => number;
   /**
    * The seed of the ids of the events, or a function that returns it for the time of an append; by default, a random text.
@@ -31,10 +31,7 @@ const throwErased = (error: unknown): never => {
 
 type State = { readonly tenant: string; readonly actor: Actor; readonly seed: string | ((at: string) => string) };
 
-/**
- * Creates the context of a reactor, in the tenant PLATFORM. It has no subscription to the log and remembers what it has
- * read, so a reactor with a lot to read creates one for each run.
- */
+/** Works in the tenant PLATFORM, without a subscription. It remembers what it has read: create one for each run that reads a lot. */
 export const reactorContext = (log: Log, events: ReactorEvents = {}): ReactorCtx => {
   const { at: fixedTime, now = Date.now } = events;
   const at = (): string => fixedTime ?? new Date(now()).toISOString();

@@ -32,27 +32,18 @@ export type ContextDeps = {
   readonly blobs: BlobStore;
   readonly authorize: Authorize;
   readonly publicUrl: string;
-  /** The rate limiter. If it is absent, no request is limited. */
+  /** If absent, no request is limited. */
   readonly limits?: Pick<RateLimiter, 'chargeFlow'> | undefined;
   readonly budgets: CpuBudgets;
   readonly now: () => number;
 };
 
-/**
- * The mutable state of one request. The counters number its transactions, random texts and side effects. A repeat of
- * the request finds the results of the first run by these numbers.
- */
+/** The counters number transactions, random texts and side effects; by them a repeat finds the results of the first run. */
 type Progress = {
-  /**
-   * `execution`, and `at` (the time stored in the request's events), are set when they are first needed: most reads
-   * need neither.
-   */
+  /** Set when first needed, as is `at`, the time stored in the events: most reads need neither. */
   execution: Execution | undefined;
   at: string | undefined;
-  /**
-   * The If-Match header of the request; null after the first transaction that has checked it. A transaction that
-   * ignores the header leaves it as it is.
-   */
+  /** The If-Match header; null after the first transaction that has checked it. One that ignores it leaves it as it is. */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
   randomTexts: number;
@@ -69,7 +60,6 @@ type RequestState = {
 
 const NO_ACCESS: ReadonlySet<RefusalCode> = new Set(['forbidden', 'not_found', 'tenant_suspended']);
 
-/** Returns the actor to store in the events of this caller. */
 export const actorOf = (principal: Principal): Actor => {
   if (principal.kind === 'user') return { kind: 'user', id: principal.user_id, key_id: principal.key_id };
   if (principal.kind === 'runner') return { kind: 'agent', id: principal.agent_id, key_id: principal.key_id };
@@ -96,20 +86,14 @@ const metadataOf = (request: RequestState, tenant: string): Metadata => ({
   $correlationId: request.info.requestId,
 });
 
-/**
- * Returns random characters. If the request can be repeated, derives them from the request's seed, so that a repeat
- * gets the same characters.
- */
+/** If the request can be repeated, the characters are derived from its seed, so that a repeat gets the same. */
 const textFor = ({ progress }: RequestState, digest: Vault['digest'], alphabet: string, length: number): string => {
   const { execution } = progress;
   if (!execution?.repeatable) return randomText(alphabet, length);
   return derivedText({ key: digest(execution.seed), label: String(progress.randomTexts++), alphabet, length });
 };
 
-/**
- * Calls `find`, which may have a side effect, and stores its result. If an earlier run of the request has called it,
- * the stored result of that call is returned instead.
- */
+/** Stores the result of `find`, which may have a side effect. A repeat returns the stored result instead of calling it. */
 const findOnce = async <T>({ progress }: RequestState, find: () => Promise<T>): Promise<T> => {
   const index = progress.sideEffects++;
   if (!progress.execution) return find();
@@ -125,7 +109,6 @@ const blobsOf = (store: BlobStore, tenant: string): Blobs => ({
   exists: (sha256) => store.of(tenant).exists(sha256),
 });
 
-/** Creates the functions of a context that read and write aggregates. */
 const createAggregateAccess = ({ log, cache }: ContextDeps) => {
   const runTransaction = createTransact(log, cache);
   const past = createPastStates(log, cache);
@@ -188,10 +171,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
   return { transact, load, history, logEnd, eventsAt: eventReader(log) };
 };
 
-/**
- * Creates the function that builds a request's context. A request without an `execution` runs for the first time and is
- * never repeated.
- */
+/** A request without an `execution` runs for the first time and is never repeated. */
 export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, blobs, authorize, publicUrl, limits, budgets, now } = deps;
   const { transact, load, history, logEnd, eventsAt } = createAggregateAccess(deps);

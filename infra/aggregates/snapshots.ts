@@ -4,10 +4,7 @@ import type { DomainEvent, Recorded } from '../../domain/event.ts';
 import type { Log, NewEvent } from '../eventstore/event-log.ts';
 import { foldFrom } from './fold-from.ts';
 
-/**
- * Adds a snapshot to the metadata of the first of these events, if one of their revisions is a multiple of the
- * aggregate's interval. `state` must be the state before the events. Returns the events to append.
- */
+/** Adds a snapshot to the first event if one of the revisions is a multiple of the interval. `state` is the one before the events. */
 export const withSnapshot = <S, E extends DomainEvent>(
   { snapshots }: Aggregate<S, E>,
   { state, revision }: Loaded<S>,
@@ -20,17 +17,11 @@ export const withSnapshot = <S, E extends DomainEvent>(
   return events.map((event, index) => (index === 0 ? { ...event, meta: { ...event.meta, stateBefore: { version, state } } } : event));
 };
 
-/**
- * Returns the snapshot that an event contains: the state before this event. Null if the event has no snapshot, or one
- * of another version.
- */
+/** The snapshot is the state before this event. Null if there is none of this version. */
 const snapshotIn = <S>({ id, meta: { stateBefore }, revision }: Recorded, version: number): Loaded<S> | null =>
   stateBefore?.version === version ? { id, state: stateBefore.state as S, revision: revision - 1, position: null } : null;
 
-/**
- * The part of a stream to load: the events after the state `known`, up to the revision `until`. Without `until`, up to
- * the end.
- */
+/** The events after the state `known`, up to the revision `until`; without `until`, up to the end. */
 type Range<S> = { readonly known: Loaded<S>; readonly until?: number };
 
 /**
@@ -56,10 +47,7 @@ const loadFromLastEvents = async <S, E extends DomainEvent>(
   return start && foldFrom(aggregate, start, events.reverse());
 };
 
-/**
- * Returns the state of a stream. If its aggregate has snapshots, reads only the last events, unless they contain no
- * snapshot of the current version. @throws LogError
- */
+/** If the aggregate has snapshots, reads only the last events, unless none of them has the current version. @throws LogError */
 export const loadStream = async <S, E extends DomainEvent>(
   log: Log,
   aggregate: Aggregate<S, E>,

@@ -6,10 +6,7 @@ import type { CpuBudgets } from '../threads/cpu-budget.ts';
 
 const schemas = jsonSchemaValidator();
 
-/**
- * Returns the checks whose cost a tenant chooses by its schemas, patterns and expressions. Their processor time is
- * charged to the tenant.
- */
+/** The checks whose cost a tenant chooses by its schemas, patterns and expressions. It is charged for their processor time. */
 export const tenantChecks = ({ charge }: CpuBudgets, tenant: string): Pick<Ctx, 'jsonSchemas' | 'patterns' | 'parseCron'> => ({
   jsonSchemas: {
     faultOfSchema: (schema) => charge(tenant, () => schemas.faultOfSchema(schema)),

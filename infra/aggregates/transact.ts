@@ -11,52 +11,32 @@ import { withSnapshot } from './snapshots.ts';
 
 const MAX_ATTEMPTS = 100;
 
-/** Derives a UUID from its parts. The same parts always give the same UUID. */
 export const derivedId = (...parts: (string | number)[]): string => {
   const hex = hash('sha256', parts.join('\0'), 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-/** The input of one transaction: a decision on one aggregate, and how to append its events. */
 export type Transaction<S, E extends DomainEvent> = {
   readonly aggregate: Aggregate<S, E>;
   readonly tenant: string;
   readonly id: string;
   readonly decide: Decision<S, E>;
   readonly meta: Metadata;
-  /**
-   * The ids of the events are derived from the stream and this seed. So the log recognizes a second append with the
-   * same seed as a repeat.
-   */
+  /** Event ids are derived from the stream and this seed, so the log recognizes a second append with the same seed as a repeat. */
   readonly seed: string;
-  /**
-   * Whether to make the decision first as if the stream did not exist, without reading it. Creating a resource then
-   * takes a single request to the log.
-   */
+  /** Whether to decide first as if the stream did not exist: creating a resource then takes a single request to the log. */
   readonly expectNew?: boolean;
   readonly ifMatch?: RequestInfo['ifMatch'];
-  /**
-   * Returns true if no later event can change the state. If a decision on such a cached state returns no event, the log
-   * is not read to check whether the cached state is current.
-   */
+  /** True if no later event can change the state: a cached one that leads to no event then needs no check against the log. */
   readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
-  /**
-   * Whether an earlier run of this request may have been interrupted. If so, the log is searched for the events of that
-   * run before a decision is made.
-   */
+  /** Whether an earlier run may have been interrupted: the log is then searched for its events before a decision is made. */
   readonly resumed?: boolean;
 };
 
-/**
- * The state for which a decision is made. A state from memory is not confirmed, because the log may contain later
- * events.
- */
+/** A state from memory is not confirmed: the log may contain later events. */
 type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
 
-/**
- * Throws the refusal for an error of the log, and any other error unchanged.
- * @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large
- */
+/** Throws errors other than those of the log unchanged. @throws Refusal unavailable, too_large, not_found if the stream was erased */
 export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
   if (error.kind === 'unavailable') throw new Refusal('unavailable', 'The event store cannot be reached: try again', { retryAfter: 2 });
@@ -72,9 +52,7 @@ const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: numb
 };
 
 /**
- * Makes a decision on a state.
- * @returns the events; null if the state is not confirmed, and the decision throws or returns no events; the caller
- * must then read the log and decide again
+ * Returns null if the state is not confirmed, and the decision throws or returns no events: read the log and decide again.
  * @throws Refusal of the decision on a confirmed state
  */
 const decideOn = <S, E extends DomainEvent>(
@@ -82,8 +60,7 @@ const decideOn = <S, E extends DomainEvent>(
   { loaded, isConfirmed }: Basis<S>,
 ): readonly E[] | null => {
   try {
-    // Make the decision before If-Match is checked: a caller whose request the decision refuses must not learn the
-    // revision of the resource.
+    // Decide before If-Match is checked: a caller whose request is refused must not learn the revision.
     const events = decide(loaded.state);
     assertMatch(ifMatch, loaded.revision);
     return events.length > 0 || isConfirmed || trustCacheWhen?.(loaded.state) ? events : null;
@@ -100,10 +77,7 @@ type Batch<S, E extends DomainEvent> = {
   readonly events: readonly NewEvent[];
 };
 
-/**
- * Returns the state after an append. The log returns only the position of the last event, so all events of the append
- * are folded with this position.
- */
+/** The log returns only the position of the last event, so all events of the append are folded with it. */
 const stateAfter = <S, E extends DomainEvent>(
   { transaction: { aggregate, tenant, id }, stream, before, events }: Batch<S, E>,
   { revision, position }: Appended,
@@ -129,16 +103,11 @@ const stateAfter = <S, E extends DomainEvent>(
 };
 
 /**
- * Creates the function that runs transactions. It loads the aggregate, makes the decision, and appends the events. If
- * the stream is no longer at the revision that was read, the append fails with a conflict; the new events are then
- * read, and the decision is made again. If there is nothing to append, the unchanged state is returned.
+ * If the stream has changed since it was read, the append fails: the new events are read, and the decision is made again.
  * @throws Refusal of the decision, precondition_failed, unavailable
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {
-  /**
-   * Searches the log for events that an earlier run of this request appended.
-   * @returns the state after them; null if there are none
-   */
+  /** Returns the state after the events that an earlier run of this request appended; null if there are none. */
   const findOwnWrite = async <S, E extends DomainEvent>(
     { aggregate, id, seed }: Transaction<S, E>,
     stream: string,
@@ -166,7 +135,7 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
     isConfirmed: true,
   });
 
-  /** Appends the events. @returns the state after them; null on a conflict @throws Refusal, LogError */
+  /** Returns the state after the events; null on a conflict. @throws Refusal, LogError */
   const append = async <S, E extends DomainEvent>(batch: Batch<S, E>): Promise<Loaded<S> | null> => {
     const { transaction, stream, before, events } = batch;
     try {
