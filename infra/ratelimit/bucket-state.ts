@@ -1,23 +1,17 @@
-/**
- * The state of the token bucket of one key in this process. Amounts of tokens are given as times in milliseconds: the
- * time in which the bucket refills that many tokens.
- */
+/** The bucket of one key in this process. Amounts are times in milliseconds, in which the bucket refills that many tokens. */
 export type BucketState = {
   /** The key of the bucket's row in the quota table, which all processes share. */
   readonly rowKey: string;
   /** The amount that this process may spend before it must charge the shared row. */
   readonly lease: number;
-  /** The time at which the bucket will be full again, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   fullAt: number;
   /** The amount that this process has spent but not yet charged to the shared row. */
   unsettled: number;
   isQueued: boolean;
   /** The time at which the shared row was last charged or read (performance.now()). */
   settledAt: number;
-  /**
-   * The time at which the bucket was first found empty after its last token was taken (performance.now()); null before
-   * that.
-   */
+  /** First found empty after the last token was taken (performance.now()); null before that. */
   emptySince: number | null;
   refreshing: Promise<void> | null;
 };

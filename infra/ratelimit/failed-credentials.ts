@@ -9,7 +9,7 @@ const MAX_VALID_CREDENTIALS = 50_000;
 const ZEROS = Array<string>(8).fill('0');
 const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
 
-/** Returns the first 64 bits of an IPv6 address. The result does not depend on how the address is written. */
+/** The first 64 bits of an IPv6 address, however it is written. */
 const networkOf = (address: string): string => {
   const [head = '', tail = ''] = address.split('::');
   const [first, last] = [groupsOf(head), groupsOf(tail)];
@@ -20,29 +20,19 @@ const networkOf = (address: string): string => {
     .join(':');
 };
 
-/**
- * Returns the name under which requests from an IP address are counted. An IPv6 client usually has a whole /64 network,
- * so all addresses of that network are counted together.
- */
+/** An IPv6 client usually has a whole /64 network, so its addresses are counted together. */
 export const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
-/**
- * The length of the part of a credential that identifies the API key without revealing it: `Bearer `, the prefix of an
- * API key, and its public id.
- */
+/** Identifies an API key without revealing it: `Bearer `, the prefix of the key, and its public id. */
 const IDENTIFIER_LENGTH = 19;
 
-/**
- * Returns the part of a credential that identifies the credential without revealing it. For an API key, this is the
- * beginning. For a signed token, it is the end: tokens begin alike, but end with different signatures.
- */
+/** Does not reveal the credential: the start of an API key, or the end of a signed token, as tokens begin alike. */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
 /**
- * Limits the number of invalid credentials from each client IP address. Beyond the limit, requests from the address are
- * refused before their credentials are looked up, except credentials that were valid in this process before: otherwise,
- * one careless client would lock out all other clients with the same address.
+ * Counts by client IP address. Beyond the limit, requests are refused before their credentials are looked up, except credentials that were
+ * valid in this process before: otherwise one careless client would lock out all others with the same address.
  */
 export const createFailedCredentialLimit = (
   policy: RateLimitPolicy,
@@ -56,18 +46,12 @@ export const createFailedCredentialLimit = (
   };
   const valid = createLruMap<string, true>({ capacity: MAX_VALID_CREDENTIALS / 2 });
   return {
-    /**
-     * Refuses a request from an IP address that is beyond the limit, unless its credential was valid before.
-     * @throws Refusal rate_limited
-     */
+    /** Passes credentials that were valid before. @throws Refusal rate_limited */
     checkAddress: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = buckets.peek(clientOf(address), now);
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);
     },
-    /**
-     * Counts an invalid credential from an IP address.
-     * @returns the refusal to respond with if the address is now beyond the limit; otherwise null
-     */
+    /** Returns the refusal to respond with if the address is now beyond the limit; otherwise null. */
     countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);
       const take = (): TakeResult => buckets.take(client, now);

@@ -21,7 +21,7 @@ type Report = (headers: RateLimitHeaders) => void;
 
 /** The charges of one request. `policyText` is the value of the RateLimit-Policy header in its response. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
-/** Called for every request that a limit refuses, with the policy of that limit. */
+/** `policy` is that of the limit that refused the request. */
 export type OnRefused = (policy: RateLimitPolicy) => void;
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 
@@ -54,12 +54,11 @@ const createBucketsByPolicy = (sync: QuotaSync | undefined) => {
   };
 };
 
-/** Creates the function that takes the tokens for a request. If there are not enough tokens, it refuses the request. */
+/** Refuses a request for which there are not enough tokens. */
 const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, sync: QuotaSync | undefined, onRefused: OnRefused) => {
   /**
-   * Takes one token from the bucket of each charge, in order, until a bucket is empty. Calls `report` with the headers
-   * of the response.
-   * @returns the charge whose bucket was empty; null if every bucket had a token
+   * Takes one token for each charge, in order, until a bucket is empty. Returns the charge of the empty bucket; null if there is none.
+   * `report` gets the headers.
    */
   const take = ({ charges, policyText }: Charges, now: number, report: Report): Refused | null => {
     let refused: Refused | null = null;
@@ -74,10 +73,7 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
     return refused;
   };
 
-  /**
-   * Throws the refusal of a request. If the processes share their counts, the row of the empty bucket in the quota
-   * table is read first, so that Retry-After includes the tokens that other processes have taken.
-   */
+  /** Reads the shared row of the bucket first, if there is one: Retry-After then includes what other processes have taken. */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
     onRefused(policy);
     if (!sync) throw tooManyRequests(policy, result.retry);
@@ -99,10 +95,8 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
 };
 
 /**
- * Creates the rate limiter. It limits requests by credential and tenant, deliveries by the tenant's plan, and invalid
- * credentials by the client's IP address. With `sync`, the processes share their counts; each process can let through
- * at most one lease of requests before the others know of them (see `leaseOf`). Without `sync`, each process counts
- * only its own requests. `onRefused` is called for every refused request.
+ * Limits requests by credential and tenant, deliveries by the tenant's plan, invalid credentials by IP address. With `sync`, processes
+ * share their counts; each can let through at most one lease of requests before the others know (see `leaseOf`).
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync, onRefused: OnRefused = () => {}) => {
   const charge = createCharger(createBucketsByPolicy(sync), sync, onRefused);
@@ -130,8 +124,7 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     checkAddress,
     countFailedCredential,
     /**
-     * Charges a request that has a valid credential. `report` is called with the rate limit headers of the response.
-     * @returns a promise only if the request must wait for the shared counts
+     * `report` gets the rate limit headers. Returns a promise only if the request must wait for the shared counts.
      * @throws Refusal rate_limited
      */
     chargeRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
@@ -140,19 +133,12 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
       const charges = requestCharges(policies, principal);
       return charge({ charges, policyText: policyTextOf(charges) }, now, report);
     },
-    /**
-     * Charges a new delivery to its tenant. `quota` is the number of deliveries per minute that the tenant's plan
-     * allows.
-     * @throws Refusal rate_limited
-     */
+    /** `quota` is in deliveries per minute, by the tenant's plan. @throws Refusal rate_limited */
     chargeDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
       const { policy, policyText } = policyOfQuota(quota);
       return charge({ charges: [deliveryCharge(policy, tenant_id)], policyText }, now, report);
     },
-    /**
-     * Charges a request of a kind that has its own limit per tenant. The audit log shows refusals by this limit.
-     * @throws Refusal rate_limited
-     */
+    /** Charges requests with their own limit per tenant. The audit log shows these refusals. @throws Refusal rate_limited */
     chargeFlow: async (tenant_id: string, flow: LimitedFlow, now: number): Promise<void> => {
       const policy = policies.flows[flow];
       try {

@@ -3,16 +3,10 @@ import { arrayText, openPool, preparedStatement } from '../postgres/pool.ts';
 import type { QuotaTable } from './settlement-queue.ts';
 
 const ANSWER_TIMEOUT_MS = 500;
-/**
- * If a statement gets no answer for this many milliseconds, the pool drops its only connection. The next statement
- * opens a new one.
- */
+/** A statement without an answer for this long, in milliseconds, makes the pool drop its only connection; the next opens a new one. */
 const CONNECTION_TIMEOUT_MS = 3_000;
 const PRUNE_INTERVAL_MS = 60_000;
-/**
- * The maximum time by which a row's `full_at` may be in the future, in milliseconds. Later times are treated as exactly
- * this time. So a row that was written while the database's clock was wrong blocks a bucket for at most this long.
- */
+/** How far a row's `full_at` may be ahead, in milliseconds: one written while the clock was wrong blocks a bucket no longer than this. */
 const MAX_AHEAD_MS = 120_000;
 
 // The current time in Unix milliseconds, by the database's clock, because all processes share that clock.
@@ -24,10 +18,7 @@ const chargeStatement = preparedStatement(`
   returning key, full_at - ${NOW} as ahead`);
 const pruneStatement = `delete from annals.limits where key in (select key from annals.limits where full_at < ${NOW} for update skip locked)`;
 
-/**
- * Opens the quota table. The worker process creates that table. `charge` throws after half a second without an answer.
- * A full bucket needs no row, so rows of full buckets are deleted once a minute.
- */
+/** The worker process creates it. `charge` throws after half a second without an answer. Rows of full buckets are deleted once a minute. */
 export const openQuotaTable = (databaseUrl: string, logger: Logger): QuotaTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'limits', {
     max: 1,

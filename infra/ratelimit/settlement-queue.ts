@@ -1,13 +1,9 @@
 import type { BucketState } from './bucket-state.ts';
 
-/**
- * The quota table, which all processes share. It has one row for each token bucket. The key of the row is
- * `BucketState.rowKey`.
- */
+/** Shared by all processes: one row for each token bucket, by `BucketState.rowKey`. */
 export type QuotaTable = {
   /**
-   * Adds a cost in milliseconds to each of these rows. `costs` and the result are keyed by the row key.
-   * @returns for each row, the milliseconds until its bucket is full again
+   * `costs`, in milliseconds, and the result are by row key. Returns the milliseconds until each bucket is full again.
    * @throws Error if the table is unreachable
    */
   readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>;
@@ -22,10 +18,7 @@ const sumsOf = (states: readonly BucketState[]): Map<string, number> => {
   return sums;
 };
 
-/**
- * Updates a bucket after this process has charged `charged` to its row. `rowFullAt` is the time at which the bucket
- * will be full according to the row. This includes the charges of all processes.
- */
+/** `charged` is what was charged to the row. `rowFullAt` comes from the row, and includes the charges of all processes. */
 const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): void => {
   state.unsettled -= charged;
   state.fullAt = Math.max(state.fullAt, rowFullAt + state.unsettled);
@@ -33,9 +26,8 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Limits the amount that this process has not charged to a bucket's row because the table cannot be reached. Tokens
- * that have been refilled since they were taken are not charged: otherwise, the bucket would refuse every request as
- * soon as the table can be reached again.
+ * Used while the table cannot be reached. Refilled tokens are not charged: otherwise, the bucket would refuse every request as soon as the
+ * table can be reached again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));
@@ -95,10 +87,7 @@ export const createSettlementQueue = (table: QuotaTable, clock: () => number) =>
     isDown: (): boolean => isDown,
     isFlushing: (): boolean => flushing !== null,
     enqueue,
-    /**
-     * Settles the queued buckets. If a settlement is already running, only waits for it. It may not include the buckets
-     * that were queued last. The returned promise never rejects.
-     */
+    /** If a settlement is running, only waits for it; it may lack the buckets queued last. Never rejects. */
     flush,
   };
 };

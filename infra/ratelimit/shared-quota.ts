@@ -2,17 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BucketState } from './bucket-state.ts';
 import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 
-/**
- * The time in milliseconds within which every other process has charged the tokens that it has taken to the quota
- * table.
- */
+/** In milliseconds. By then, every other process has charged the tokens that it has taken. */
 const OTHERS_SETTLED_MS = 150;
 
 /**
- * Creates the functions that share token buckets with the other processes through the quota table. Tokens taken from a
- * bucket are charged to the table within a tenth of a second, or at once if they are half a lease. A request waits only
- * if this process has taken a whole lease from the bucket that is not charged yet. While the table cannot be reached,
- * no request waits. `clock` returns Unix milliseconds.
+ * Tokens are charged to the table within a tenth of a second, or at once if they are half a lease. A request waits only if this process has
+ * an uncharged whole lease of the bucket, and never while the table cannot be reached. `clock` returns Unix milliseconds.
  */
 export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
   const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);
@@ -20,7 +15,7 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
   const readRow = async (state: BucketState): Promise<void> => {
     await sleep(OTHERS_SETTLED_MS);
     const startedAt = performance.now();
-    // A flush that was already running may not have included this bucket. In this case, flushes again.
+    // A flush that was already running may lack this bucket: then flush again.
     for (let attempts = 0; attempts < 2 && !isDown() && state.settledAt < startedAt; attempts++) {
       enqueue(state);
       await flush();
@@ -29,10 +24,7 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
 
   return {
     isDown,
-    /**
-     * Records that this process has taken a token from a bucket. `cost` is the time in which the bucket refills that
-     * token, in milliseconds.
-     */
+    /** `cost` is the time in which the bucket refills the taken token, in milliseconds. */
     charge: (state: BucketState, cost: number): void => {
       state.unsettled += cost;
       state.emptySince = null;

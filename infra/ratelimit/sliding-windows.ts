@@ -1,25 +1,18 @@
 import { counted, emptyWindow, hasRoom, type RateLimit, roomAt, type WindowState } from '../../domain/webhooks/sliding-window.ts';
 import { createLruMap } from '../lru-map.ts';
 
-/** A window. `version` is the number of times that the window was counted. */
+/** `version` is how often the window was counted. */
 export type StoredWindow = { readonly key: string; readonly version: number; readonly state: WindowState };
 
-/**
- * The new version of a window, which replaces the previous one. It can be deleted at `expiresAt` (Unix milliseconds).
- */
+/** Replaces the previous version. Can be deleted at `expiresAt` (Unix milliseconds). */
 export type WindowUpdate = StoredWindow & { readonly expiresAt: number };
 
 /** The table of the windows, which all processes share. */
 export type WindowTable = {
-  /**
-   * Reads windows. Stores an empty window for each one that is not in the table.
-   * @throws Error if the table is unreachable
-   */
+  /** Stores an empty window for each missing one. @throws Error if the table is unreachable */
   readonly read: (limits: readonly RateLimit[], now: number) => Promise<readonly StoredWindow[]>;
   /**
-   * Stores all of these windows. If one of them is stored with another version than the one before its update, none is
-   * stored.
-   * @returns whether they were stored
+   * Stores all or none: none if one is stored with another version than the one before its update. Returns whether they were stored.
    * @throws Error if the table cannot be reached
    */
   readonly store: (updates: readonly WindowUpdate[]) => Promise<boolean>;
@@ -27,15 +20,9 @@ export type WindowTable = {
 
 const CAPACITY = 10_000;
 const MAX_ATTEMPTS = 50;
-/**
- * While the table cannot be reached, this process counts alone, and tries to reach it again after this many
- * milliseconds.
- */
+/** In milliseconds, while the table cannot be reached. Meanwhile, this process counts alone. */
 const RETRY_DELAY_MS = 5_000;
-/**
- * The version of a window whose state is not that of the table: this process has not read the window yet, or has
- * counted a delivery in it without the table. Such a window is read from the table before the next count in the table.
- */
+/** This process has not read the window yet, or has counted without the table: read it before the next count in the table. */
 const UNREAD = -1;
 
 /**
@@ -51,7 +38,7 @@ export const createSlidingWindows = (table?: WindowTable) => {
 
   const windowOf = (key: string): StoredWindow => windows.get(key) ?? { key, version: UNREAD, state: emptyWindow };
 
-  /** Returns the index of the first limit that is reached; -1 if none is. */
+  /** -1 if no limit is reached. */
   const reachedLimit = (limits: readonly RateLimit[], now: number): number =>
     limits.findIndex((limit) => !hasRoom(windowOf(limit.key).state, limit, now));
 
@@ -75,8 +62,7 @@ export const createSlidingWindows = (table?: WindowTable) => {
   const takeShared = async (limits: readonly RateLimit[], now: number): Promise<number | null> => {
     const isRead = limits.every(({ key }) => windowOf(key).version !== UNREAD);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      // Another process may have counted since the windows were read, so read them again before the delivery is
-      // refused.
+      // Another process may have counted meanwhile, so read again before the delivery is refused.
       if (attempt > 0 || !isRead || reachedLimit(limits, now) >= 0) remember(await table!.read(limits, now));
       const reached = reachedLimit(limits, now);
       if (reached >= 0) return reached;
@@ -97,10 +83,7 @@ export const createSlidingWindows = (table?: WindowTable) => {
     });
   };
 
-  /**
-   * Counts the deliveries of a tenant one after another. If two were counted at the same time, one of them would have to
-   * read the windows again. Tenants share no windows, so none waits for another.
-   */
+  /** Two counts of a tenant at the same time would make one of them read again. Tenants share no windows, so none waits for another. */
   const inTurn = async (tenant: string, count: () => number | null | Promise<number | null>): Promise<number | null> => {
     const taken = (lastOf.get(tenant) ?? Promise.resolve()).then(count);
     lastOf.set(tenant, taken);

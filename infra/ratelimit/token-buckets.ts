@@ -3,19 +3,15 @@ import { createLruMap } from '../lru-map.ts';
 import { type BucketState, newBucketState } from './bucket-state.ts';
 import type { QuotaSync } from './shared-quota.ts';
 
-/**
- * The state of a bucket after a request. `remaining` is the number of tokens left. `reset` is the number of seconds
- * until the complete quota is available again. `retry` is the number of seconds until one more request is allowed.
- */
+/** `remaining` is in tokens. In seconds: `reset` until the complete quota is available again, `retry` until one more request is allowed. */
 export type TakeResult = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
 
 const DEFAULT_CAPACITY = 50_000;
 const EPSILON = 1e-6;
 
 /**
- * Returns the lease: the number of requests that a process may let through before it must charge them to the quota
- * table. It is usually 50, but at most a quarter and at least a thousandth of the quota. Without the latter, a fast
- * client would need a new lease every few milliseconds.
+ * The number of requests that a process may let through before it must charge them to the quota table: usually 50, at most a quarter and at
+ * least a thousandth of the quota, so that a fast client does not need a new lease every few milliseconds.
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
@@ -29,15 +25,11 @@ type Rates = { readonly window: number; readonly cost: number; readonly lease: n
 const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
   const window = policy.seconds * 1_000;
   const cost = window / policy.quota;
-  // Several processes together can exceed the quota by a few leases. So a shared bucket can need more than one window
-  // until it is full.
+  // Together, processes can exceed the quota by a few leases, so a shared bucket can need more than a window.
   return { window, cost, lease: leaseOf(policy) * cost - EPSILON, maxAhead: isShared ? 2 * window : window };
 };
 
-/**
- * Returns the time at which the bucket will be full, in Unix milliseconds, but at most `maxAhead` from now. So if the
- * clock is set back, the bucket refuses requests for a limited time only.
- */
+/** Limited to `maxAhead` from now: if the clock is set back, the bucket refuses requests for a limited time only. */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));
 
@@ -87,14 +79,9 @@ export const createTokenBuckets = (policy: RateLimitPolicy, { capacity = DEFAULT
       if (allowed) sync?.charge(state, rates.cost);
       return resultOf(rates, state.fullAt, now, allowed);
     },
-    /**
-     * Whether this process has spent a whole lease that is not yet charged to the shared quota row. If so, the next
-     * request must wait until the lease is charged.
-     */
+    /** A whole lease is not charged to the shared row yet: the next request must wait for that. */
     isLeaseSpent: (key: string): boolean => sync !== undefined && (states.peek(key)?.unsettled ?? 0) >= rates.lease,
-    /**
-     * Updates a bucket from its row in the quota table, which includes the tokens that the other processes have taken.
-     */
+    /** The row includes the tokens that the other processes have taken. */
     refresh: async (key: string): Promise<void> => {
       const state = states.peek(key);
       if (state) await sync?.refresh(state);

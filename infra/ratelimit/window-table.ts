@@ -10,8 +10,7 @@ const addStatement = preparedStatement(`
   select key, 0, '[]', expires_at from unnest($1::text[], $2::double precision[]) as missing(key, expires_at) order by key
   on conflict do nothing`);
 const readStatement = preparedStatement('select key, version, state from annals.windows where key = any($1::text[])');
-// Updates rows of windows, which are locked in the order of their keys. If the version of one row is not the expected
-// one, no row is updated.
+// Rows are locked in the order of their keys. If the version of one is unexpected, none is updated.
 const storeStatement = preparedStatement(`
   with changed as (
     select * from unnest($1::text[], $2::integer[], $3::text[], $4::double precision[]) as row(key, version, state, expires_at)
@@ -26,10 +25,7 @@ const pruneStatement =
 
 type Row = { readonly key: string; readonly version: number; readonly state: string };
 
-/**
- * Opens the table of sliding windows. The worker process creates that table. A statement fails after half a second
- * without an answer. Windows that are no longer used are deleted once a minute.
- */
+/** The worker process creates it. A statement fails after half a second without an answer. Unused windows are deleted once a minute. */
 export const openWindowTable = (databaseUrl: string, logger: Logger): WindowTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'windows', { max: 1, options: '-c synchronous_commit=off', queryTimeoutMs: QUERY_TIMEOUT_MS });
   let prunedAt = performance.now();
