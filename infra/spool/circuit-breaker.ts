@@ -1,10 +1,7 @@
 const MAX_FAILURES = 3;
 const PROBE_INTERVAL_MS = 1_000;
 
-/**
- * Says whether calls to a service may be made. After three failures in a row, the breaker is open, and none may be
- * made, except one per second as a test. The next success closes the breaker.
- */
+/** After three failures in a row, the breaker is open: no calls but one per second as a test. A success closes it. */
 export type CircuitBreaker = {
   readonly isOpen: () => boolean;
   /** Whether a call may be made now. While the breaker is open, returns true only once per second. */
@@ -13,10 +10,7 @@ export type CircuitBreaker = {
   readonly failed: (reason: string) => void;
 };
 
-/**
- * Called with the reason at each failure while the breaker is open, and at each success that closes it. `now` returns
- * milliseconds.
- */
+/** The callback gets the reason at each failure while open, and each closing success. `now` returns milliseconds. */
 export type BreakerOptions = {
   readonly now?: () => number;
   readonly onFailure?: (reason: string) => void;

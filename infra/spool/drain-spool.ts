@@ -24,13 +24,13 @@ const isToBeTriedAgain = (result: DrainResult): boolean => result === 'unavailab
 export type DrainOptions = {
   readonly spool: Spool;
   readonly breaker: CircuitBreaker;
-  /** Records a delivery. The log recognises an earlier attempt by the event id. Never rejects. */
+  /** The log recognises an earlier attempt by the event id. Never rejects. */
   readonly record: (delivery: SpooledDelivery) => Promise<DrainResult>;
   readonly onDrained: (result: 'recorded' | 'known' | 'erased' | 'parked') => void;
   readonly logger: Pick<Logger, 'warn'>;
 };
 
-/** The numbers of the rows that can be removed, and whether the event store has failed to record a delivery. */
+/** `done` are rows that can be removed. `hasStoreFailed`: the event store has failed to record a delivery. */
 type Drained = { readonly done: readonly number[]; readonly hasStoreFailed: boolean };
 
 /**
@@ -41,9 +41,7 @@ type Drained = { readonly done: readonly number[]; readonly hasStoreFailed: bool
 type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
 
 /**
- * Parks the row of a delivery that was refused, and reports a delivery that is recorded, known, erased or parked. Does
- * nothing if the delivery must be tried again.
- * @returns whether the delivery's row can be removed from the spool
+ * Parks a refused delivery, and reports one that is done. Does nothing if it must be tried again. Returns whether its row can be removed.
  */
 const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: WaitingEntry, result: DrainResult): Promise<boolean> => {
   if (isToBeTriedAgain(result)) return false;
@@ -58,10 +56,7 @@ const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: Waiti
   return !isRefused;
 };
 
-/**
- * Records the deliveries of one integration in their order. A few are sent at the same time, because the event store
- * handles the appends of one connection in order. After a failure, only one is sent at a time, to keep the order.
- */
+/** Records in order, a few at once, because the event store keeps the order of a connection; after a failure, one at a time. */
 const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]): Promise<Drained> => {
   const done: number[] = [];
   const deliveries = entries.map((waiting) => ({ waiting, delivery: deliveryOf(waiting.entry) }));
@@ -81,10 +76,8 @@ const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]):
 };
 
 /**
- * Records the deliveries that have waited longest. Deliveries of different integrations are recorded at the same time.
- * After a failure, tries only one delivery.
- * @returns the next step. After 'recorded' and 'try others', the next page can follow at once; after 'wait', a pause is
- * necessary
+ * Records the deliveries that have waited longest; integrations in parallel. After a failure, tries only one delivery. After 'recorded' and
+ * 'try others', the next page can follow at once; after 'wait', a pause is necessary.
  */
 const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wait'> => {
   const { spool, breaker, failed } = drain;
@@ -102,8 +95,7 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
     breaker.failed('the event store records no delivery of the spool');
     return 'wait';
   }
-  // The event store can be reached again. Failures while the breaker was open were caused by the outage, and not by the
-  // integrations.
+  // The event store works again: failures while the breaker was open came from the outage, not from the integrations.
   if (breaker.isOpen()) failed.clear();
   breaker.succeeded();
   if (done.length > 0) await spool.remove(done);
@@ -111,9 +103,8 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
 };
 
 /**
- * Starts to record the deliveries in the spool whenever the event store can be reached. Deliveries of one integration
- * are recorded in order. A successful attempt closes the circuit breaker. `close` resolves when the current page is
- * recorded.
+ * Records whenever the event store can be reached, in order for each integration. A success closes the circuit breaker. `close` resolves
+ * when the current page is recorded.
  */
 export const startSpoolDrain = (options: DrainOptions): { readonly close: () => Promise<void> } => {
   const { spool, logger } = options;

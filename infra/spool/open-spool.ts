@@ -10,23 +10,17 @@ const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, c
 
 /** A durable queue of the deliveries that the event store could not record. It is stored in a file of this process. */
 export type Spool = {
-  /**
-   * Resolves when the file is open, or cannot be opened. Before that, `hasWaiting` does not know which deliveries the
-   * file contains.
-   */
+  /** The file is open, or cannot be opened. Before, `hasWaiting` does not know what the file contains. */
   readonly opened: Promise<void>;
-  /** Stores a delivery. Resolves when the delivery is safely on the disk, or cannot be written; never rejects. */
+  /** Resolves when the delivery is safely on the disk, or cannot be written; never rejects. */
   readonly put: (entry: SpoolEntry) => Promise<PutResult>;
-  /**
-   * Whether deliveries of this integration wait. If so, later deliveries must also be put into the spool, to keep the
-   * order.
-   */
+  /** If deliveries of this integration wait, later ones must also go into the spool, to keep the order. */
   readonly hasWaiting: (integration: string) => boolean;
-  /** Counts one delivery of this integration as recorded. `remove` removes its row later. */
+  /** One delivery counts as recorded. `remove` removes its row later. */
   readonly settle: (integration: string) => void;
   /** Returns the entries that have waited longest, in the order of `put`. @throws Error if the file cannot be read */
   readonly first: (page: SpoolPage) => Promise<WaitingEntry[]>;
-  /** Removes rows. @throws Error if the file cannot be written; in this case, the rows still exist */
+  /** @throws Error if the file cannot be written; the rows then still exist */
   readonly remove: (seqs: readonly number[]) => Promise<void>;
   /** Keeps a delivery for the operator, without trying to record it again. @throws Error */
   readonly park: (seq: number, reason: string) => Promise<void>;
@@ -50,7 +44,7 @@ const createWaitingCounts = () => {
   return { add, has: (integration: string): boolean => counts.size > 0 && counts.has(integration), clear: () => counts.clear() };
 };
 
-/** Creates a signal. `give` resolves all promises that wait for the signal. */
+/** `give` resolves all promises that wait. */
 const createWakeUp = () => {
   const waiting = new Set<() => void>();
   return {
@@ -71,8 +65,7 @@ const createWakeUp = () => {
 };
 
 /**
- * Opens the spool: a file in the directory that belongs to this process and that it locks. The files of processes that
- * have ended are taken over. While the file is not open, or if it cannot be opened, every delivery is refused.
+ * A file that this process locks. Files of processes that have ended are taken over. Every delivery is refused while the file is not open.
  */
 export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
   const waiting = createWaitingCounts();
@@ -91,8 +84,7 @@ export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
     },
     onStatus: (next) => {
       status = next ?? NO_STATUS;
-      // The thread has ended, so the counts are cleared. When the thread runs again, it sends the counts of the stored
-      // rows.
+      // The thread has ended. When it runs again, it sends the counts of the stored rows.
       if (!next) waiting.clear();
       if (!next) opening.resolve();
       if (status.rows > 0) filled.give();

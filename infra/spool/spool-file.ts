@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { SealedEntry } from './spooled-delivery.ts';
 
-/** SQLite result codes. The lowest byte is the kind of the error; the other bytes are details. */
+/** SQLite result codes: the lowest byte is the kind of the error. */
 const SQLITE_FULL = 13;
 const [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC] = [1_034, 1_290];
 
@@ -21,13 +21,10 @@ create table if not exists deliveries (
 
 const COLUMNS = 'tenant, integration, delivery, event_id as eventId, at, kid, content';
 
-/**
- * The maximum number of rows and of bytes in one file. Half an hour of 50 deliveries per second, of 2 KB each, takes a
- * tenth of them.
- */
+/** The limits of one file. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth. */
 export type SpoolLimits = { readonly rows: number; readonly bytes: number };
 
-/** Selects the rows to read. It leaves out the rows of the integrations in `except`. */
+/** Leaves out the integrations in `except`. */
 export type SpoolPage = SpoolLimits & { readonly except?: readonly string[] };
 
 export type SpoolRow = SealedEntry & { readonly seq: number };
@@ -35,25 +32,18 @@ export type SpoolRow = SealedEntry & { readonly seq: number };
 /** The bytes that something of this tenant takes in the file. */
 export type SpoolUse = { readonly tenant: string; readonly bytes: number };
 
-/**
- * What happened to a row. `stored`: it was written. `known`: it was there before. `full`: it was refused, because the
- * file, or the share of its tenant, has reached a limit.
- */
+/** `known`: it was there before. `full`: refused, because the file, or its tenant's share, has reached a limit. */
 export type Insertion = 'stored' | 'known' | 'full';
 
 /**
- * `rows` and `bytes` count the waiting deliveries, and `parked` those that the event store has refused permanently.
- * `oldestAt` is when the oldest waiting delivery was received, in Unix milliseconds; null if none is waiting.
+ * `rows` and `bytes` are waiting, `parked` permanently refused. `oldestAt`: oldest receipt in Unix milliseconds; null if none is waiting.
  */
 export type SpoolCounts = { readonly rows: number; readonly bytes: number; readonly parked: number; readonly oldestAt: number | null };
 
 /** Returns whether an error means that the disk is full, or that the file may not become larger. */
 export const isSpoolFull = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_FULL;
 
-/**
- * Returns whether the disk has failed to flush a write. If so, it is not known what the disk contains, and nothing may
- * be added to the file any more: the next flush could succeed although the disk has lost this write.
- */
+/** After a failed flush, the content of the disk is unknown. Add nothing more: the next flush could succeed although this write is lost. */
 export const isFlushFailure = (error: unknown): boolean =>
   [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC].includes((error as { errcode?: number }).errcode ?? 0);
 
@@ -64,8 +54,7 @@ const COUNTS = `select count(*) filter (where error is null) as rows, count(*) f
 const countsOf = (database: DatabaseSync): SpoolCounts => ({ ...(database.prepare(COUNTS).get() as SpoolCounts) });
 
 /**
- * Opens a file of the spool, and creates the file if it does not exist. Each change is durable when the method returns.
- * All methods block the calling thread.
+ * Creates a missing file. Each change is durable when the method returns. Blocks the calling thread.
  * @throws Error if the file cannot be opened
  */
 export const openSpoolFile = (path: string) => {
@@ -101,11 +90,7 @@ export const openSpoolFile = (path: string) => {
   };
 
   return {
-    /**
-     * Adds rows in one transaction.
-     * @returns for each row whether it was added; false if it was there before
-     * @throws Error if adding fails; no row is then added
-     */
+    /** Adds them in one transaction. Returns for each row whether it is new. @throws Error if adding fails; no row is then added */
     add: (rows: readonly SealedEntry[]): boolean[] =>
       inTransaction(() =>
         rows.map(
@@ -113,10 +98,7 @@ export const openSpoolFile = (path: string) => {
             insert.run(tenant, integration, delivery, eventId, at, kid, content).changes === 1,
         ),
       ),
-    /**
-     * Returns the first waiting rows: at most `rows` rows with at most `bytes` bytes in total. If the first row is
-     * larger, it is returned alone.
-     */
+    /** Returns at most `rows` rows with `bytes` bytes in total; a larger first row is returned alone. */
     first: ({ rows, bytes, except = [] }: SpoolPage): SpoolRow[] => {
       const found: SpoolRow[] = [];
       let size = 0;
@@ -127,12 +109,11 @@ export const openSpoolFile = (path: string) => {
       }
       return found;
     },
-    /** Removes waiting rows. @returns the tenants and the sizes of those that existed */
+    /** Returns the tenants and the sizes of those that existed. */
     remove: (seqs: readonly number[]): SpoolUse[] =>
       inTransaction(() => seqs.flatMap((seq) => (remove.get(seq) as SpoolUse | undefined) ?? [])),
-    /** Parks a row: it stays in the file, but is no longer returned as waiting. @returns its tenant and its size */
+    /** The row stays in the file, but no longer counts as waiting. */
     park: (seq: number, reason: string): SpoolUse => park.get(reason, seq) as SpoolUse,
-    /** Changes all parked rows to waiting ones. */
     unpark: (): void => database.exec('update deliveries set error = null where error is not null'),
     counts: (): SpoolCounts => countsOf(database),
     oldestAt: (): number | null => (oldest.get() as { at: number } | undefined)?.at ?? null,
@@ -140,13 +121,13 @@ export const openSpoolFile = (path: string) => {
       (byIntegration.all() as { integration: string; rows: number }[]).map(({ integration, rows }) => [integration, rows]),
     /** Returns how many waiting rows each tenant has, and their size. */
     useByTenant: (): (SpoolUse & { readonly rows: number })[] => byTenant.all() as (SpoolUse & { rows: number })[],
-    /** Returns the space of removed rows to the file system. */
+    /** Gives space of removed rows back to the file system. */
     shrink: (): void => database.exec('vacuum; pragma wal_checkpoint(truncate)'),
     close: (): void => database.close(),
   };
 };
 
-/** Counts the rows of a file that another process may have open. @throws Error if it is not a file of the spool */
+/** Another process may have the file open. @throws Error if it is not a file of the spool */
 export const readSpoolCounts = (path: string): SpoolCounts => {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
   try {

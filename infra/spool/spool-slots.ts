@@ -12,13 +12,13 @@ export const spoolDirectory = (annalsData: string): string => join(annalsData, '
 
 const pathOf = (dir: string, number: number): string => join(dir, `${number}.db`);
 
-/** Locks the slot (file of the spool) with this number. @returns undefined if another process has locked it */
+/** Undefined if another process has locked it. */
 export const lockSlot = (dir: string, number: number): SpoolSlot | undefined => {
   const lock = lockFile(join(dir, `${number}.lock`));
   return lock && { number, path: pathOf(dir, number), release: lock.release };
 };
 
-/** Locks the first slot (file of the spool) that no other process has locked. @throws Error if there is none */
+/** @throws Error if all are locked */
 export const lockFreeSlot = (dir: string): SpoolSlot => {
   for (let number = 0; number < MAX_SLOTS; number++) {
     const slot = lockSlot(dir, number);

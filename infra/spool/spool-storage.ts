@@ -14,25 +14,19 @@ import { addToShares, fittingIn, openShares, removeFromShares, type SharesStatus
 import { lockFreeSlot, lockSlot, type SpoolSlot, slotsWithFile } from './spool-slots.ts';
 import { openEntry, type SealedEntry, type SpoolEntry, sealEntry } from './spooled-delivery.ts';
 
-/**
- * The maximum number of rows and of bytes in the spool of one process. Half an hour of 50 deliveries per second, of 2
- * KB each, takes a tenth of them.
- */
+/** The limits of one process. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth. */
 const LIMITS: SpoolLimits = { rows: 1_000_000, bytes: 4 * 1024 ** 3 };
-/**
- * The number of bytes on the disk that the spool does not use, because the embedded event store and the database need
- * them.
- */
+/** The embedded event store and the database need this space on the disk. */
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
 const FREE_SPACE_TTL_MS = 250;
 const ADOPTED_AT_ONCE: SpoolLimits = { rows: 1_000, bytes: 16 * 1024 ** 2 };
-/** A file with more bytes than this returns its space to the file system when it is empty. */
+/** A larger file is shrunk when it is empty. */
 const SHRINK_ABOVE_BYTES = 16 * 1024 ** 2;
 
-/** `canTake` is false if the latest deliveries could not be written, or if the disk or the file is full. */
+/** `canTake` is false if the latest deliveries could not be written, or the disk or the file is full. */
 export type SpoolStatus = SpoolCounts & SharesStatus & { readonly canTake: boolean };
 
-/** A waiting delivery, and the number of its row in the file. */
+/** `seq` is the number of its row in the file. */
 export type WaitingEntry = { readonly seq: number; readonly entry: SpoolEntry };
 
 export type SpoolStorageOptions = {
@@ -44,11 +38,7 @@ export type SpoolStorageOptions = {
   readonly minFreeBytes?: number;
 };
 
-/**
- * Opens and locks the file of this process in the directory of the spool. If they do not exist, both are created. All
- * methods block the calling thread, so they must run in a separate thread.
- * @throws Error if the directory cannot be used
- */
+/** Creates missing files. Blocks the calling thread, so it must run in a separate one. @throws Error if the directory cannot be used */
 export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, minFreeBytes = MIN_FREE_BYTES }: SpoolStorageOptions) => {
   makeDirectory(dir);
   const slot = lockFreeSlot(dir);
@@ -58,10 +48,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
   let { rows, bytes, parked } = file.counts();
   let peakBytes = bytes;
   let hasFailed = false;
-  /**
-   * True if the disk has failed to flush a write. From then on, nothing is added until the file is empty and has been
-   * opened again.
-   */
+  /** The disk has failed to flush a write: nothing is added until the file is empty and has been opened again. */
   let isReadOnly = false;
   let freeBytes = 0;
   let freeBytesAt = Number.NEGATIVE_INFINITY;
@@ -111,10 +98,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     return added.map((isNew) => (isNew ? 'stored' : 'known'));
   };
 
-  /**
-   * Adds the encrypted rows that fit into the file.
-   * @throws Error if the file cannot be written; in this case, no row is added
-   */
+  /** Adds as many as fit into the file. @throws Error if the file cannot be written; no row is then added */
   const add = (sealed: readonly SealedEntry[]): Insertion[] => {
     const size = sealed.reduce((sum, { content }) => sum + content.length, 0);
     if (isReadOnly || !hasRoom(sealed.length, size)) return sealed.map(() => 'full');
@@ -127,17 +111,14 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     }
   };
 
-  /** Adds the rows that fit into the shares of their tenants. Adopted rows do not need this: they were accepted before. */
+  /** Adopted rows do not need this: they were accepted before. */
   const addWithinShares = (sealed: readonly SealedEntry[]): Insertion[] => {
     const fits = fittingIn(shares, sealed);
     const results = add(sealed.filter((_, index) => fits[index])).values();
     return fits.map((isFitting) => (isFitting ? results.next().value! : 'full'));
   };
 
-  /**
-   * Moves rows from the file of a process that has ended to the file of this process, as many as fit.
-   * @returns the integration of each moved row
-   */
+  /** Moves as many as fit from the file of a process that has ended. Returns the integration of each moved row. */
   const moveFrom = (other: SpoolSlot): string[] => {
     const source = openSpoolFile(other.path);
     try {
@@ -145,8 +126,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
       const moved = source.first(ADOPTED_AT_ONCE);
       const added = add(moved);
       if (moved.length === 0 || added.includes('full')) return [];
-      // If this process ends before it removes the rows here, both files contain them. This does no harm, because their
-      // event ids are the same.
+      // If this process ends before, both files contain the rows: no harm, as their event ids are the same.
       source.remove(moved.map(({ seq }) => seq));
       return moved.flatMap(({ integration }, index) => (added[index] === 'stored' ? [integration] : []));
     } finally {
@@ -156,7 +136,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
 
   return {
     put: (entries: readonly SpoolEntry[]): Insertion[] => addWithinShares(entries.map((entry) => sealEntry(key, entry))),
-    /** Returns the first waiting entries. Parks rows that cannot be decrypted. */
+    /** Parks rows that cannot be decrypted. */
     first: (page: SpoolPage, onUnreadable: (reason: string) => void): WaitingEntry[] =>
       file.first(page).flatMap(({ seq, ...sealed }) => {
         try {
@@ -179,10 +159,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
       peakBytes = 0;
     },
     park,
-    /**
-     * Moves rows from the files of processes that have ended to the file of this process.
-     * @returns the integration of each moved row; an empty list if there are no more such rows
-     */
+    /** Takes over rows of processes that have ended. Returns the integration of each; empty if there are no more. */
     adopt: (): string[] =>
       slotsWithFile(dir).flatMap((number) => {
         const other = number === slot.number ? undefined : lockSlot(dir, number);

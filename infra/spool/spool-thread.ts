@@ -17,10 +17,7 @@ type ThreadOptions = {
   readonly onStatus: (status: SpoolStatus | null) => void;
 };
 
-/**
- * Runs the storage of the spool in a worker thread, because writing to the disk blocks the thread. If the worker thread
- * ends, it is started again after a second.
- */
+/** Writing to the disk blocks the thread. A thread that ends is started again after a second. */
 export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOptions) => {
   const pending = new Map<number, Pending>();
   let worker: Worker | null = null;
@@ -68,7 +65,7 @@ export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOpt
 
   start();
   return {
-    /** Runs a task in the thread. @throws Error if the task fails, or if the thread ends before the task has ended */
+    /** @throws Error if the task fails, or if the thread ends before */
     ask,
     isRunning: (): boolean => worker !== null,
     close: async (): Promise<void> => {

@@ -7,9 +7,7 @@ const storage = openSpoolStorage(workerData as SpoolStorageOptions);
 
 const warn = (warning: string): void => parentPort!.postMessage({ warning } satisfies SpoolMessage);
 
-/**
- * The functions that the thread runs. They wait for the disk, so they must not run in the thread that serves requests.
- */
+/** These wait for the disk, so they must not run in the thread that serves requests. */
 const tasks = {
   put: (entries: readonly SpoolEntry[]) => storage.put(entries),
   first: (page: SpoolPage) => storage.first(page, warn),

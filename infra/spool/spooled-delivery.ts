@@ -9,7 +9,7 @@ const TAG_BYTES = 16;
 const LENGTH_BYTES = 4;
 const OPTIONS = { authTagLength: TAG_BYTES } as const;
 
-/** A delivery that waits in the spool. `eventId` is the id of the event that will record it. */
+/** `eventId` is the id of the event that will record it. */
 export type SpooledDelivery = Omit<NewDelivery, 'integration'> & {
   readonly integration: Pick<NewDelivery['integration'], 'id' | 'tenant_id'>;
   readonly eventId: string;
@@ -23,10 +23,10 @@ export type SpoolIdentity = {
   readonly eventId: string;
 };
 
-/** A delivery to be stored in the spool. `at` is the time of receipt in Unix milliseconds, and `facts` is JSON text. */
+/** `at` is the time of receipt in Unix milliseconds; `facts` is JSON. */
 export type SpoolEntry = SpoolIdentity & { readonly at: number; readonly facts: string; readonly body: ReceivedBody };
 
-/** A row of the spool. `content` is encrypted with the key `kid`. */
+/** `content` is encrypted with the key `kid`. */
 export type SealedEntry = SpoolIdentity & { readonly at: number; readonly kid: string; readonly content: Uint8Array };
 
 type Facts = Omit<SpooledDelivery, 'integration' | 'id' | 'eventId' | 'body'>;
@@ -52,7 +52,7 @@ export const entryOf = (delivery: SpooledDelivery): SpoolEntry => {
   };
 };
 
-/** Converts an entry back to a delivery (see `entryOf`). */
+/** The inverse of `entryOf`. */
 export const deliveryOf = ({ tenant, integration, delivery, eventId, facts, body }: Omit<SpoolEntry, 'at'>): SpooledDelivery => ({
   ...(JSON.parse(facts) as Facts),
   integration: { id: integration, tenant_id: tenant },
@@ -61,17 +61,11 @@ export const deliveryOf = ({ tenant, integration, delivery, eventId, facts, body
   body,
 });
 
-/**
- * Returns the data that are authenticated together with the content. They bind the content to its row, so that it
- * cannot be moved to another row.
- */
+/** Authenticated together with the content, which therefore cannot be moved to another row. */
 const associatedData = ({ tenant, integration, delivery, eventId }: SpoolIdentity): Buffer =>
   lengthPrefixed('annals spool', tenant, integration, delivery, eventId);
 
-/**
- * Encrypts the facts and the body of a delivery. The content consists of a nonce, the ciphertext and an authentication
- * tag.
- */
+/** The content consists of a nonce, the ciphertext and an authentication tag. */
 export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntry => {
   const { facts, body, ...rest } = entry;
   const nonce = randomBytes(NONCE_BYTES);
@@ -83,7 +77,7 @@ export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntr
   return { ...rest, kid, content: Buffer.concat([nonce, ...parts, cipher.final(), cipher.getAuthTag()]) };
 };
 
-/** Decrypts a row of the spool. @throws Error if the row was encrypted with none of these keys, or was changed */
+/** @throws Error if the row was encrypted with none of these keys, or was changed */
 export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): SpoolEntry => {
   const { kid, content, ...rest } = sealed;
   const key = keys.find((named) => named.kid === kid)?.key;
@@ -94,7 +88,6 @@ export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): Spool
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
   const bodyAt = LENGTH_BYTES + plain.readUInt32BE(0);
-  // Copy the body, because it is transferred to another thread: the buffer of `plain` cannot be transferred, because a
-  // small buffer may share its memory with others.
+  // Copy the body for the transfer to another thread: a small buffer may share its memory with others.
   return { ...rest, facts: plain.toString('utf8', LENGTH_BYTES, bodyAt), body: new Uint8Array(plain.subarray(bodyAt)) };
 };

@@ -10,17 +10,14 @@ import type { SpoolEntry } from './spooled-delivery.ts';
  */
 const PUT_TIMEOUT_MS = 2_000;
 const MIN_BYTES_PER_MS = 10_000;
-/** The maximum number of rows and of bytes in the queue. Queued deliveries are in memory. */
+/** Queued deliveries are in memory. */
 const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
 /** A tenant gets at most this part of the bytes that the others leave. */
 const TENANT_PART = 1 / 2;
 /** The maximum number of rows and of bytes that one transaction writes. A larger delivery is written alone. */
 const MAX_BATCH: SpoolLimits = { rows: 256, bytes: 4 * 1024 ** 2 };
 
-/**
- * What happened to a delivery. `stored`: it is safely on the disk now. `known`: it was before. `refused`: it could not
- * be written in time.
- */
+/** `stored`: safely on the disk now. `known`: before. `refused`: could not be written in time. */
 export type PutResult = 'stored' | 'known' | 'refused';
 
 type Queued = { readonly entry: SpoolEntry; readonly resolve: (result: PutResult) => void };
@@ -28,17 +25,11 @@ type Queued = { readonly entry: SpoolEntry; readonly resolve: (result: PutResult
 type QueueOptions = {
   /** Writes entries in one transaction. @throws Error; in this case, no entry is written */
   readonly write: (entries: SpoolEntry[]) => Promise<Insertion[]>;
-  /**
-   * Called when the result of an entry is known. The sender may have been refused before, because writing the entry
-   * took too long.
-   */
+  /** The sender may have been refused before, because writing took too long. */
   readonly onResult: (entry: SpoolEntry, result: Insertion) => void;
 };
 
-/**
- * Creates a queue of entries to write. The entries that arrive during one transaction are written by the next
- * transaction.
- */
+/** Entries that arrive during one transaction are written by the next. */
 export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
   let queue: Queued[] = [];
   const memory = newFairShare(MAX_QUEUED.bytes);
@@ -76,7 +67,7 @@ export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
       if (!isFitting) countShareRefusal('spool-queue');
       return isFitting;
     },
-    /** Queues an entry. Resolves when it is durable or refused; never rejects. */
+    /** Resolves when the entry is durable or refused; never rejects. */
     put: (entry: SpoolEntry): Promise<PutResult> =>
       new Promise((resolve) => {
         const timer = setTimeout(() => resolve('refused'), PUT_TIMEOUT_MS + entry.body.length / MIN_BYTES_PER_MS);
