@@ -4,7 +4,7 @@ const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 const nameOf = (host: string): string => (URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '');
 
-/** Checks the Host header of a request. Returns the refusal to answer with; null if the request may be served. */
+/** Null if the request may be served. */
 export type CheckHost = (host: string | undefined) => Refusal | null;
 
 /**

@@ -3,9 +3,9 @@ import type { Context } from 'hono';
 
 type NodeEnv = { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 
-/** Removes the prefix `::ffff:`, with which a dual-stack socket writes an IPv4 address as IPv6. */
+/** A dual-stack socket writes an IPv4 address as IPv6 with `::ffff:`. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '');
-/** Removes what some proxies add to an IP address: a port, and the brackets around an IPv6 address that has a port. */
+/** Some proxies add a port, and brackets around an IPv6 address that has a port. */
 const withoutPort = (hop: string): string => hop.replace(/^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2');
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
@@ -23,9 +23,8 @@ export const isLoopback = (address: string | null): boolean =>
   address !== null && (address === '::1' || unmapped(address).startsWith('127.'));
 
 /**
- * Creates the function that returns the IP address of a request's client. This is the address of the socket's peer or,
- * if the peer is a trusted proxy, the last address in X-Forwarded-For that does not belong to a trusted proxy. The
- * function returns null if there is no socket, as in tests.
+ * The socket's peer or, if that is a trusted proxy, the last address in X-Forwarded-For that is not one. Null without a socket, as in
+ * tests.
  */
 export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Context) => string | null) => {
   const trusted = blockListOf(trustedProxies);
@@ -45,10 +44,9 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
   };
 };
 
-/** Headers that proxies add to the requests that they forward. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'via'];
 
-/** Returns whether a request was made on this machine, and not forwarded by a proxy that runs on this machine. */
+/** Made on this machine, and not forwarded by a proxy on it. */
 export const isLocalRequest =
   (address: (c: Context) => string | null) =>
   (c: Context): boolean =>

@@ -14,9 +14,7 @@ type Asset = {
 };
 
 export type ConsoleAssets = {
-  /**
-   * The path below which the assets are served. It contains a digest of the assets, so browsers may cache them forever.
-   */
+  /** Contains a digest of the assets, so browsers may cache them forever. */
   readonly base: string;
   readonly find: (path: string) => Asset | null;
 };
@@ -30,9 +28,8 @@ const STYLES = [
   'forced-colors',
 ] as const; // biome-ignore format: a list of names
 /**
- * Modules of every page from which no other module imports. They are served as one file together with the element for
- * relative times, because each further file delays the first visit of a page. Each of them is a block in this file, so
- * that their names do not collide.
+ * Modules of every page that no other module imports. Served as one file with the element for relative times, because each further file
+ * delays the first visit. Each of them is a block there, so that their names do not collide.
  */
 const COMMON_MODULES: readonly string[] = ['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs'];
 /** A module that only `live.mjs` imports. It is served within that, because each further file delays the first visit of a page. */
@@ -49,10 +46,7 @@ type IconSet = {
   readonly aliases?: Readonly<Record<string, { parent: string }>>;
 };
 
-/**
- * Combines the icons of the console into one SVG file.
- * @throws Error that names an icon that is missing in the icon set
- */
+/** @throws Error that names an icon that is missing in the icon set */
 const iconSprite = async (): Promise<string> => {
   const { icons, aliases = {} } = JSON.parse(String(await packageFile('@iconify-json/lucide', 'icons.json'))) as IconSet;
   const symbols = ICONS.map((name) => {
@@ -67,10 +61,7 @@ const FAVICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><re
 
 const IMPORT = /^import .*\n/gm;
 
-/**
- * Joins modules to one that exports nothing. The statements of each module get a block of their own, and their imports
- * come first.
- */
+/** Each module becomes a block of its own, after the imports of all. The result exports nothing. */
 const joined = (first: string, modules: readonly string[]): string => {
   const imports = new Set(modules.flatMap((text) => text.match(IMPORT) ?? []));
   return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '').replaceAll(/^export /gm, '')}}`)].join('\n');
@@ -117,8 +108,7 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     ['geist-mono.woff2', 'font/woff2', mono],
     ['icons.svg', 'image/svg+xml', sprite],
     ['favicon.svg', 'image/svg+xml', FAVICON],
-    // The package has a minified file only as a classic script, not as a module. So that file is served with an export
-    // added.
+    // The package has a minified file only as a classic script, so an export is added.
     ['idiomorph.mjs', 'text/javascript', `${morph}\nexport { Idiomorph };`],
     [
       'console.mjs',

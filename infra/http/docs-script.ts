@@ -15,10 +15,7 @@ const loadScript = async (): Promise<DocsScript> => {
   return { gzip: compressed, etag: `"${createHash('sha256').update(script).digest('hex').slice(0, 20)}"` };
 };
 
-/**
- * Returns a function. Its first call loads and compresses the script of the API reference page. Later calls return the
- * same result.
- */
+/** The first call loads and compresses the script of the API reference page. */
 export const lazyDocsScript = (): (() => Promise<DocsScript>) => {
   let loaded: Promise<DocsScript> | undefined;
   return () => {

@@ -1,7 +1,4 @@
-/**
- * Returns the HTTP status of a response to a request of this process; undefined for anything else. The HTTP server of
- * `serve` replaces the global class Response, so `instanceof` does not recognise such a response.
- */
+/** Undefined for anything else. The server of `serve` replaces the global class Response, so `instanceof` does not work. */
 export const statusOfResponse = (value: unknown): number | undefined => {
   const isResponse = Object.prototype.toString.call(value) === '[object Response]';
   return isResponse ? (value as Response).status : undefined;

@@ -21,7 +21,7 @@ const fileOf = async (file: string): Promise<GuideFile> => {
   return { type: TYPES[extname(file)]!, bytes, etag: `"${digest}"` };
 };
 
-/** Reads README.md, and the pages, pictures and programs of docs/. Without these files, there are no guides. */
+/** README.md, and the pages, pictures and programs of docs/. Without these files, there are no guides. */
 export const loadGuideFiles = async (): Promise<GuideFiles> => {
   if (!existsSync(DOCS) || !existsSync(README)) return { readme: '', pages: new Map(), files: new Map() };
   const names = (await readdir(DOCS, { recursive: true })).map((file) => file.replaceAll('\\', '/')).sort();

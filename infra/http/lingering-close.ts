@@ -5,7 +5,7 @@ import { clientOf } from '../ratelimit/failed-credentials.ts';
 import { addToShare, type FairShare, fitsShare, newFairShare } from '../threads/fair-share.ts';
 import { countShareRefusal } from '../threads/share-refusals.ts';
 
-/** Each costs the processor time of reading a large body, which other requests need when many are refused at once. */
+/** Reading a large body costs processor time, which other requests need when many are refused at once. */
 const MAX_CONNECTIONS = 32;
 /** An address gets at most this part of the connections that the others leave. */
 const ADDRESS_PART = 1 / 2;
@@ -13,7 +13,7 @@ const MAX_TIME_MS = 5_000;
 /** The bytes are counted every CHECK_INTERVAL_MS, so a fast client can send somewhat more. */
 const MAX_BYTES = 128 * 1024 * 1024;
 const CHECK_INTERVAL_MS = 50;
-/** The rest of a body with at most this declared size is dropped without closing the connection. */
+/** If the declared size is at most this, the rest of a body is dropped without closing the connection. */
 const MAX_KEPT_BYTES = 65_536;
 /** The start of an IPv4 address at a port that also listens to IPv6. */
 const MAPPED = /^::ffff:(?=[\d.]+$)/i;
@@ -27,10 +27,7 @@ type Lingering = { readonly limits: LingeringLimits; readonly share: FairShare; 
 
 const ignore = (): void => {};
 
-/**
- * Leaves a connection open for a bounded time and a bounded number of bytes. Returns false if too many are open already,
- * so that this one must be closed at once.
- */
+/** Leaves it open for a bounded time and number of bytes. Returns false if too many are open already: then close it at once. */
 const linger = ({ limits, share, ends }: Lingering, socket: Socket): boolean => {
   const client = clientOf(socket.remoteAddress?.replace(MAPPED, '') ?? null);
   if (ends.has(socket) || socket.destroyed) return false;
@@ -52,8 +49,7 @@ const linger = ({ limits, share, ends }: Lingering, socket: Socket): boolean => 
     socket.destroySoon = Socket.prototype.destroySoon;
     if (mustClose) socket.destroySoon();
   };
-  // Node and the HTTP adapter call this method after the response. With unread bytes, it would reset the connection,
-  // and the client would lose the response.
+  // Called after the response by Node and the adapter. With unread bytes, it would reset the connection and lose the response.
   socket.destroySoon = () => {
     mustClose = true;
   };
@@ -66,7 +62,6 @@ const linger = ({ limits, share, ends }: Lingering, socket: Socket): boolean => 
 const mayHaveBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Reads and drops the rest of a request's body. */
 const dropBody = (lingering: Lingering, incoming: IncomingMessage): void => {
   const { socket } = incoming;
   if (incoming.readableEnded) return;
@@ -74,27 +69,23 @@ const dropBody = (lingering: Lingering, incoming: IncomingMessage): void => {
     if (!linger(lingering, socket)) return void socket.destroySoon();
     incoming.once('end', () => lingering.ends.get(socket)?.());
   }
-  // Whatever was reading the body has stopped, and its listener would stop the flow.
+  // The former reader of the body has stopped, and its listener would stop the flow.
   incoming.removeAllListeners('data').on('data', ignore).resume();
 };
 
 /**
- * Lets the response to a request reach a client that is still sending the body. Such a client loses the response if the
- * server closes the connection, so the server first reads and drops the rest. There are limits for the time, the bytes
- * and the number of such connections, in total and of one address.
+ * A client that is still sending the body loses the response if the server closes the connection, so the rest is first read and dropped.
+ * Time, bytes and the number of such connections are limited, in total and for one address.
  */
 export const createLingeringClose = (given: Partial<LingeringLimits> = {}) => {
   const limits = { ...LIMITS, ...given };
   const lingering: Lingering = { limits, share: newFairShare(limits.maxConnections), ends: new Map() };
   return {
-    /** Must be called before the handlers of the request. */
+    /** Call it before the handlers of the request. */
     watch: (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (mayHaveBody(incoming)) outgoing.prependOnceListener('finish', () => dropBody(lingering, incoming));
     },
-    /**
-     * Adds `Connection: close` to a response if more than MAX_KEPT_BYTES of the request's body may still arrive. Must be called
-     * before the response is sent.
-     */
+    /** Adds `Connection: close` if more than MAX_KEPT_BYTES of the body may still arrive. Call it before the response is sent. */
     announce: (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (incoming.complete || !mayHaveBody(incoming)) return;
       if (Number(incoming.headers['content-length'] ?? Number.NaN) <= MAX_KEPT_BYTES) return;

@@ -17,8 +17,7 @@ const SERVER_OPTIONS = {
 type Address = { readonly host: string; readonly port: number };
 
 /**
- * Starts to listen.
- * @returns the port; if `port` is 0, the system chooses one
+ * Returns the port; if `port` is 0, the system chooses one.
  * @throws Error with a one-line message for the operator if the port is taken
  */
 const bind = async (server: Server, { host, port }: Address): Promise<number> => {
@@ -43,9 +42,8 @@ const drain = (server: Server): Promise<void> =>
   });
 
 /**
- * Serves an application over HTTP. `close` stops accepting connections, and closes each open connection after the
- * response to its next request. Requests that are still running after 10 s are aborted. `checkHost` can refuse requests
- * by their Host header.
+ * `close` accepts no more connections, and closes each open one after its next response. Requests that still run after 10 s are aborted.
+ * `checkHost` can refuse requests by their Host header.
  * @throws Error with a one-line message for the operator if the port is taken
  */
 export const listen = async (
@@ -65,8 +63,7 @@ export const listen = async (
   const respond = getRequestListener(fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {
-    // The header tells the client to close its connection after this response. Otherwise, a client that sends one
-    // request after another would lose its connection during a request.
+    // Tell the client to close: one that sends many requests would otherwise lose its connection during one.
     if (isClosing) outgoing.setHeader('connection', 'close');
     lingering.watch(incoming, outgoing);
     const refusal = refusalFor(incoming) ?? checkHost(incoming.headers.host);
@@ -78,8 +75,7 @@ export const listen = async (
     if (!lingering.isLingering(socket)) answerClientError(error, socket);
   });
   server.on('connect', refuseTunnel);
-  // Serve a request with an unknown Expect header as if it had none, which HTTP allows. Node would otherwise answer 417
-  // without a problem document.
+  // HTTP allows a server to ignore an unknown Expect header. Node would answer 417 without a problem document.
   server.on('checkExpectation', onRequest);
   return {
     port: await bind(server, address),

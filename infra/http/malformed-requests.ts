@@ -6,25 +6,16 @@ import { problemResponse } from '../../api/http/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADERS = 200;
-/**
- * Matches a request target whose path contains `.` or `..` as a segment, plain or percent-encoded. The query is not
- * checked, because dots have no meaning there.
- */
+/** A path with `.` or `..` as a segment, plain or percent-encoded. Dots have no meaning in the query. */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
-/** Matches the transfer codings that Node decodes: only `chunked`. */
+/** Node decodes only `chunked`. */
 const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
-/**
- * Returns whether the entry of `rawHeaders` at this index is the header name Host. In that array, names and values
- * alternate.
- */
+/** In `rawHeaders`, names and values alternate. */
 const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
-/**
- * Returns whether the header occurs more than once. Node joins the values of a repeated header with a comma, so the
- * headers are counted only if the value contains a comma.
- */
+/** Node joins repeated headers with a comma, so they are counted only if the value contains one. */
 const isRepeated = (name: string, value: string | string[] | undefined, rawHeaders: readonly string[]): boolean =>
   value?.includes(',') === true && rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
 
@@ -74,10 +65,7 @@ const renderProblem = async (refusal: Refusal, report: ReportMalformed): Promise
   return { status: response.status, headers, text };
 };
 
-/**
- * Creates the response to a request that the HTTP adapter could not convert: its Host header contains a path, or its
- * target is not a URL.
- */
+/** The HTTP adapter could not convert it: its Host header contains a path, or its target is not a URL. */
 const answerUnparsable = async (error: unknown, report: ReportMalformed): Promise<Response> => {
   const { status, headers, text } = await renderProblem(
     error instanceof RequestError
@@ -98,17 +86,14 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headerLines, '', text].join('\r\n');
 };
 
-/**
- * Answers a CONNECT request, for which Node would close the connection without a response. For such a request, Node
- * does not handle errors of the socket, so this function does.
- */
+/** Node would close the connection of a CONNECT request without a response, and does not handle errors of its socket. */
 const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<void> => {
   socket.on('error', () => socket.destroy());
   const response = serialize(await renderProblem(malformed('This server is not a proxy: CONNECT is not supported'), report));
   socket.end(response, () => socket.destroy());
 };
 
-/** A socket of Node's HTTP server. Its internal field `_httpMessage` contains the response that Node is sending. */
+/** Node's internal field `_httpMessage` is the response that it is sending. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
 type LastAnswer = { readonly send: (socket: Duplex, response: string) => void; readonly report: ReportMalformed };
@@ -117,9 +102,8 @@ type LastAnswer = { readonly send: (socket: Duplex, response: string) => void; r
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
- * Answers an invalid request after all earlier requests of its connection are answered; otherwise the client would take
- * this response for the response to one of them. If the response to the invalid request has already begun, only closes
- * the connection.
+ * Waits for earlier requests of the connection; otherwise the client would take this response for one of theirs. If the response has
+ * already begun, only closes the connection.
  */
 const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, answer: LastAnswer): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;
@@ -137,10 +121,7 @@ const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, a
   answer.send(socket, serialize(await renderProblem(refusalOf(error), answer.report)));
 };
 
-/**
- * Creates the handlers of requests that cannot be passed to the application. They are called by Node's HTTP server and
- * by the HTTP adapter.
- */
+/** Handles requests that cannot be passed to the application. Called by Node's HTTP server and by the adapter. */
 export const createMalformedHandlers = (report: ReportMalformed, send: LastAnswer['send']) => ({
   answerUnparsable: (error: unknown): Promise<Response> => answerUnparsable(error, report),
   refuse: (outgoing: ServerResponse, refusal: Refusal): Promise<void> => refuse(outgoing, refusal, report),

@@ -14,10 +14,7 @@ const RETRY = { minMs: 1_000, maxMs: 30_000 };
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/**
- * Creates the function that returns whether a caller may read metrics. A caller that sends METRICS_TOKEN may. With
- * `allowsLocal`, a caller on this machine may, too.
- */
+/** Callers with METRICS_TOKEN may read metrics; with `allowsLocal`, also callers on this machine. */
 const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedProxies' | 'metricsToken'>, allowsLocal: boolean) => {
   const isLocal = isLocalRequest(clientAddress(trustedProxies));
   const expected = metricsToken === undefined ? null : digestOf(`Bearer ${metricsToken}`);
@@ -25,10 +22,7 @@ const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedPr
     (allowsLocal && isLocal(c)) || (expected !== null && timingSafeEqual(digestOf(c.req.header('authorization') ?? ''), expected));
 };
 
-/**
- * Returns the access rule for the metrics of `serve`. If PUBLIC_URL is public, callers on this machine need the token,
- * too. The reason is that a proxy on this machine may forward requests without a header that shows this.
- */
+/** If PUBLIC_URL is public, local callers need the token, too: a local proxy may forward requests without saying so. */
 export const serveMetricsAccess = (config: Pick<Config, 'trustedProxies' | 'metricsToken' | 'publicUrl'>) =>
   metricsAccess(config, isLoopbackHost(new URL(config.publicUrl).hostname));
 
@@ -45,10 +39,7 @@ const createMetricsApp = (deps: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>, 
   return app;
 };
 
-/**
- * Serves only /metrics, on METRICS_HOST and METRICS_PORT. The process also works without metrics: if the port is taken,
- * this is logged once, and the server tries again in the background.
- */
+/** Serves only /metrics. If the port is taken, logs it once and retries: the process also works without metrics. */
 export const serveMetrics = (config: Config, metrics: SystemDeps['metrics'], logger: Logger): { close: () => Promise<void> } => {
   const address = { host: config.metricsHost, port: config.metricsPort! };
   const app = createMetricsApp({ metrics, mayReadMetrics: metricsAccess(config, true) }, logger);

@@ -3,25 +3,18 @@ import type { ParseForm } from '../../api/http/multipart-body.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADER_BYTES = 8_192;
-/**
- * The maximum size in bytes of a text that is passed on; a longer text is cut. Every text field has a smaller maximum
- * length, so the handler refuses a text that was cut.
- */
+/** A longer text is cut. Every text field has a smaller limit, so the handler refuses a text that was cut. */
 const MAX_TEXT_BYTES = 4_096;
 
 const malformed = (): Refusal => new Refusal('malformed', 'The body is not valid multipart/form-data');
 
-/**
- * Decodes a name in a form. Browsers encode line breaks and quotes in names, as the HTML standard describes
- * (multipart/form-data encoding algorithm).
- */
+/** Browsers encode line breaks and quotes in names (HTML standard, multipart/form-data encoding algorithm). */
 const plainName = (name: string): string =>
   name.replace(/%(0A|0D|22)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Creates a function that counts the part delimiters in the chunks of a form. */
 const createDelimiterCounter = (boundary: string) => {
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  // The first delimiter may be at the very start of the form, without a line break before it.
+  // The first delimiter may be at the very start, without a line break before it.
   let tail = Buffer.from('\r\n');
   let count = 0;
   return (chunk: Uint8Array): number => {
@@ -32,7 +25,7 @@ const createDelimiterCounter = (boundary: string) => {
   };
 };
 
-/** Parses a form as its bytes arrive (see `ParseForm`). The file is never in memory as a whole. */
+/** The file is never in memory as a whole. */
 export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxParts, signal }, { onFile, onText }) => {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {});
@@ -83,8 +76,7 @@ export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxPa
     }
     parser.end();
     await done;
-    // The parser skips parts without a name. So if it has reported fewer parts than there are delimiters (without the
-    // last one, which is the end of the form), some parts were skipped.
+    // The parser skips parts without a name, so they are fewer than the delimiters (without the last one, the end).
     if (parts < delimiters - 1) throw malformed();
   } catch (error) {
     for (const file of files) file.destroy(error as Error);

@@ -6,10 +6,10 @@ export const MAX_LINES_PER_INTERVAL = 20;
 const INTERVAL_MS = 10_000;
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The common properties of requests of one kind. `route` is the path template. */
+/** `route` is the path template. */
 export type RequestKind = { readonly method: string; readonly route: string; readonly status: number };
 
-/** Logs one request of a kind. It never logs a path, a query, a header value or a body, because they may be secret. */
+/** Never logs a path, a query, a header value or a body, because they may be secret. */
 export type LogRequest = (requestId: string, principal: Principal | undefined, milliseconds: number) => void;
 
 const actorOf = (principal: Principal | undefined): string | null => {
@@ -25,16 +25,13 @@ const rounded = (milliseconds: number): number => Math.round(milliseconds * 1_00
 const ignoreRequest: LogRequest = () => {};
 
 type LineLimit = {
-  /** Counts a line. @returns whether it may be logged */
+  /** Counts a line, and returns whether it may be logged. */
   readonly mayLog: () => boolean;
-  /** Ends the present interval, and reports the number of lines that were left out in it. */
+  /** Reports the number of lines that were left out in the interval. */
   readonly endInterval: () => void;
 };
 
-/**
- * Limits the log lines about one kind of requests, so that many failing requests do not fill the log. At the end of an
- * interval in which lines were omitted, calls `reportOmitted` with their number.
- */
+/** Many failing requests must not fill the log. `reportOmitted` gets the number of lines omitted in an interval. */
 const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): LineLimit => {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -54,14 +51,11 @@ const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): 
 
 export type RequestLog = {
   readonly ofKind: (kind: RequestKind) => LogRequest;
-  /** Logs the number of lines that were omitted since the last interval. Must be called before the process exits. */
+  /** Logs the number of omitted lines. Call it before the process exits. */
   readonly close: () => void;
 };
 
-/**
- * Creates the log of requests. Reads are logged at the level debug, mutations and failed requests at the level info.
- * Each kind of requests has its own logger, so that the fields of the kind are rendered only once.
- */
+/** Logs reads at the level debug, mutations and failures at info. A logger per kind renders the fields of the kind only once. */
 export const createRequestLog = (logger: Logger, intervalMs = INTERVAL_MS): RequestLog => {
   const limits: LineLimit[] = [];
 

@@ -9,10 +9,7 @@ import type { LogRequest, RequestKind } from './request-log.ts';
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The route in the metrics and the log for a request that matches no route. */
 const NO_ROUTE = 'unknown';
-/**
- * The method and the route that are reported for a request that is not valid HTTP, or must not be passed to the
- * application.
- */
+/** Reported for a request that is not valid HTTP, or must not be passed to the application. */
 const UNKNOWN_METHOD = 'unknown';
 const MALFORMED_ROUTE = 'malformed';
 
@@ -21,23 +18,19 @@ type Observed = { readonly duration: Histogram; readonly log: LogRequest };
 const routeOf = (c: Context): string => matchedRoutes(c).findLast(({ path }) => path !== '*' && path !== '/*')?.path ?? NO_ROUTE;
 
 export type RequestObserver = {
-  /** Called for every response of the application. */
   readonly onResponse: (c: Context, status: number, milliseconds: number) => void;
   /** Called for every request that is refused before the application gets it. */
   readonly onMalformed: ReportMalformed;
 };
 
-/**
- * Creates the functions that observe requests. They measure the duration of requests by method, route and status. They
- * log each request with the function that `logOf` returns for its kind.
- */
+/** Measures durations by method, route and status. `logOf` returns the function that logs requests of a kind. */
 export const createRequestObserver = (registry: Registry, logOf: (kind: RequestKind) => LogRequest): RequestObserver => {
   const durations = createHistogram<'method' | 'route' | 'status'>(
     registry,
     { name: 'annals_http_request_duration_seconds', help: 'Time from a request to its response, in seconds' },
     BUCKETS,
   );
-  // The counters are in three nested maps. Building a text as a key for every request would take longer.
+  // Nested maps: building a text as a key for every request would take longer.
   const byRoute = new Map<string, Map<string, Map<number, Observed>>>();
 
   const observe = (method: string, path: string, status: number): Observed => {

@@ -1,9 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 
-/**
- * The maximum number of uploads that are handled at the same time. There are also limits for one tenant, and for
- * waiting uploads.
- */
+/** There are also limits for one tenant, and for waiting uploads. */
 const MAX_RUNNING = 6;
 const MAX_RUNNING_OF_TENANT = 2;
 const MAX_WAITING = 24;
