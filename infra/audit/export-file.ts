@@ -10,7 +10,7 @@ const WRITE_CHARACTERS = 1_000_000;
 
 export type ExportWriter = { readonly line: (kind: ExportKind, text: string) => Promise<void> };
 
-/** Creates a writer of the lines of an export. `end` writes the last one. */
+/** `end` writes the last line. */
 const createWriter = (file: FileHandle) => {
   const lines = createExportLines();
   let pending = '';
@@ -30,16 +30,14 @@ const createWriter = (file: FileHandle) => {
   return { line, end };
 };
 
-/** Refuses the path of a new export if there is a file. @throws Error with a one-line message for the operator */
+/** @throws Error with a one-line message for the operator */
 export const refuseExisting = (path: string): void => {
   if (existsSync(path)) throw new Error(`${path} exists already: name a new file`);
 };
 
 /**
- * Writes a new file with what `fill` writes. The file appears under its name only when it is complete and durable. If
- * anything fails, no file is left.
- * @throws Error with a one-line message for the operator if the file exists or cannot be written, and the errors of
- * `fill`
+ * The file appears under its name only when it is complete and durable; after a failure, no file is left.
+ * @throws Error with a one-line message for the operator if the file exists or cannot be written, and the errors of `fill`
  */
 const writeNewFile = async (path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> => {
   refuseExisting(path);
@@ -58,7 +56,7 @@ const writeNewFile = async (path: string, fill: (file: FileHandle) => Promise<vo
   syncDirectory(dirname(resolve(path)));
 };
 
-/** Writes an export with the lines that `fill` writes. @throws as `writeNewFile` */
+/** @throws as `writeNewFile` */
 export const writeExportFile = (path: string, fill: (writer: ExportWriter) => Promise<void>): Promise<void> =>
   writeNewFile(path, async (file) => {
     const writer = createWriter(file);
@@ -66,7 +64,7 @@ export const writeExportFile = (path: string, fill: (writer: ExportWriter) => Pr
     await writer.end();
   });
 
-/** Writes an export that the service has made. @throws as `writeNewFile`, and the errors of `bytes` */
+/** @throws as `writeNewFile`, and the errors of `bytes` */
 export const saveExportFile = (path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> =>
   writeNewFile(path, async (file) => {
     for await (const chunk of bytes) await file.appendFile(chunk);

@@ -2,10 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NewEvent } from '../eventstore/event-log.ts';
 
-/**
- * An event of an export in the form in which it is appended to another log. `revision` is its revision in its stream,
- * from 0.
- */
+/** `revision` is the event's revision in its stream, from 0. */
 export type ExportedEvent = { readonly stream: string; readonly revision: number; readonly event: NewEvent };
 
 type EventText = Pick<ExportedEvent, 'stream' | 'revision'> & {
@@ -17,7 +14,7 @@ type EventText = Pick<ExportedEvent, 'stream' | 'revision'> & {
 
 const EVENT_LINE = /^\{"line":\d+,"digest":"[\w-]{43}","event":/;
 
-/** Converts an event of an export to an event that can be appended. Data of type string are decoded from base64. */
+/** Data of type string are decoded from base64. */
 const exportedEventOf = ({ stream, revision, id, type, data, metadata: meta }: EventText): ExportedEvent => ({
   stream,
   revision,

@@ -33,10 +33,7 @@ const thumbprintOf = (x: string): string => hash('sha256', JSON.stringify({ crv:
 const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: AuditKey.AuditKey): Promise<KeyObject> =>
   createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key as never)).reveal());
 
-/**
- * Creates a key pair, which signs from now on instead of the previous one. The previous private key signs the new
- * public key.
- */
+/** The new key pair signs from now on; the previous private key signs the new public key. */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
   const { log, vault, ...events } = deps;
   const previous = keys.at(-1);
@@ -56,7 +53,7 @@ const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKe
 
 const loadKeys = async ({ log }: Deps): Promise<AuditKey.AuditKeys> => (await reactorContext(log).load(AuditKey, AuditKey.KEYS_ID)).state;
 
-/** Returns the function that signs with the newest key pair. Creates a key pair if there is none. */
+/** Signs with the newest key pair. Creates a key pair if there is none. */
 export const openSigningKey = async (deps: Deps): Promise<SignText> => {
   const loaded = await loadKeys(deps);
   const { keys } = loaded.keys.length === 0 ? await addKey(deps, loaded) : loaded;
@@ -65,19 +62,13 @@ export const openSigningKey = async (deps: Deps): Promise<SignText> => {
   return (text) => ({ signature: signatureOf(key, text), key_id: newest.key_id });
 };
 
-/**
- * Signs texts. `sign` uses the key pair with the given id or, without an id, the oldest key pair. `public_key` is
- * base64url.
- */
+/** `sign` uses the key pair with the given id, or else the oldest. `public_key` is base64url. */
 export type ReceiptSigner = {
   readonly newestKeyId: () => Promise<string>;
   readonly sign: (text: string, key_id?: string) => Promise<ReturnType<SignText> & { readonly public_key: string }>;
 };
 
-/**
- * Creates a signer for receipts. If no key is named, it signs with the oldest one, so that a receipt stays the same
- * after the key for signed audit heads is replaced.
- */
+/** Signs with the oldest key by default, so that a receipt stays the same after the key for audit heads is replaced. */
 export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
   const existingKeys = async (): Promise<AuditKey.AuditKeys['keys']> => {
     const loaded = await loadKeys(deps);
@@ -95,14 +86,12 @@ export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
   };
 };
 
-/** The ids of the key pairs before and after a rotation. `before` is null if there was none. */
+/** `before` is null if there was none. */
 export type KeyRotation = { readonly before: string | null; readonly after: string };
 
 /**
- * Replaces the key pair that signs. The previous private key signs the new public key, so signatures by the previous
- * key stay valid.
- * @throws LogError
- * @throws Refusal unavailable
+ * The previous private key signs the new public key, so its signatures stay valid.
+ * @throws LogError, Refusal unavailable
  */
 export const rotateSigningKey = async (deps: Deps): Promise<KeyRotation> => {
   const loaded = await loadKeys(deps);

@@ -94,15 +94,11 @@ const ONE = Buffer.of(1);
 /** Returns the digest of the content of a line. For an event, this is the hash of its leaf in the Merkle tree. */
 export const digestOf = (text) => sha256(ZERO, text).digest('base64url');
 
-/** Returns one line of an export, with its line break. */
 export const exportLine = (number, kind, text) => `{"line":${number},"digest":"${digestOf(text)}","${kind}":${text}}\n`;
 
 const nodeHash = (left, right) => sha256(ONE, bytesOf(left), bytesOf(right)).digest('base64url');
 
-/**
- * Adds a leaf to a tree of `size` leaves. `peaks` are the roots of its largest complete subtrees, from left to right:
- * one for each bit that is set in `size`.
- */
+/** `peaks` are the roots of the largest complete subtrees, from left to right: one for each bit that is set in `size`. */
 export const addLeaf = (peaks, size, leaf) => {
   peaks.push(leaf);
   for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) peaks.push(nodeHash(...peaks.splice(-2)));
@@ -138,10 +134,7 @@ const parseLine = (bytes) => {
   }
 };
 
-/**
- * Yields the lines of a file as bytes, without their line breaks. If the file ends with a line break, as it should, the
- * last line is empty.
- */
+/** Yields lines as bytes, without line breaks. If the file ends with a line break, as it should, the last line is empty. */
 async function* linesOf(path) {
   let rest = [];
   let length = 0;
@@ -188,7 +181,6 @@ const wrongInAnchor = (head, keys) => {
   return isSignedBy(known, headText(tenant_id, head), signature) ? null : 'has a signature that is not valid';
 };
 
-/** Compares the tree with the anchored heads of its present size. */
 const compareWithAnchors = (tree, report) => {
   for (const anchor of tree.anchors) {
     if (anchor.head.size !== tree.size || anchor.isCompared) continue;
@@ -198,10 +190,7 @@ const compareWithAnchors = (tree, report) => {
   }
 };
 
-/**
- * Reads the heads of a tenant from a file with one JSON object per line, in the form in which the platform posts them.
- * Adds them to their trees.
- */
+/** The file has one JSON object per line, in the form in which the platform posts heads. */
 const readAnchors = (state, file) => {
   if (file === undefined) return;
   const texts = readFileSync(file, 'utf8').split('\n');
@@ -277,10 +266,7 @@ const checkEvent = (state, { digest, text }, report) => {
   if (state.manifest?.format === EARLIER_FORMAT) addLeaf(state.wholePeaks, state.entries - 1, digest);
 };
 
-/**
- * Returns whether these are the peaks of the entries up to here. Beside its heads, "annals export v1" has the peaks of
- * whole entries, although its heads leave out data that are bytes.
- */
+/** "annals export v1" has, beside its heads, the peaks of whole entries, although its heads leave out data that are bytes. */
 const arePeaksHere = ({ manifest, wholePeaks }, tree, peaks) =>
   String(peaks) === String(tree.peaks) || (manifest?.format === EARLIER_FORMAT && String(peaks) === String(wholePeaks));
 
@@ -380,7 +366,6 @@ const checkProof = (state, { content: { index, path } }, report) => {
 
 const CHECKS = { manifest: checkManifest, key: checkKey, event: checkEvent, head: checkHead, proof: checkProof, end: checkEnd };
 
-/** Checks one line, without its line break. */
 const checkLine = (state, bytes, problem) => {
   const report = (text, first = state.line) => problem({ line: first, last_line: state.line, text });
   const line = parseLine(bytes);
@@ -476,9 +461,8 @@ const newState = (pinned) => ({
 });
 
 /**
- * Verifies an export. `key` is the id of a key that is known to belong to the platform. `anchors` is a file with heads
- * that the platform has posted to AUDIT_ANCHOR_URL. Returns the number of problems, and the first 1,000 of them with
- * their ranges of lines.
+ * `key` is the id of a key known to belong to the platform. `anchors` is a file with heads posted to AUDIT_ANCHOR_URL. Returns the number
+ * of problems, and the first 1,000 of them with their ranges of lines.
  */
 export const verifyAuditExport = async (file, { key, anchors } = {}) => {
   const state = newState(key);
@@ -527,7 +511,6 @@ export const verifyAuditExport = async (file, { key, anchors } = {}) => {
 
 // ---- Command line
 
-/** Returns the lines of text that describe the result of a verification. */
 export const describeVerification = (found) => {
   const { entries, heads, tenant_id, key_id, uncovered_contents: uncovered, later_covered_contents: later } = found;
   const where = ({ line, last_line }) => (line === last_line ? `line ${line}` : `lines ${line} to ${last_line}`);
@@ -563,7 +546,6 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u2
 /** Escapes the characters of a file that could control the terminal or forge another line. */
 const printable = (line) => line.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Returns the exit code for the result of a verification. */
 export const exitCodeOf = ({ ok, is_empty }) => (is_empty ? 3 : ok ? 0 : 1);
 
 const main = async ([file, ...options]) => {
