@@ -4,8 +4,7 @@ import { type ResolveHost, resolveByDns, resolveBySystem } from './guarded-conne
 import { ipAddressOf } from './ip-address.ts';
 
 /**
- * Resolves a host and returns one of its addresses. The caller must connect to this address instead of resolving the
- * name again.
+ * The caller must connect to the returned address instead of resolving the name again.
  * @throws EgressError forbidden if any address of the host is not allowed, unreachable if it has none
  */
 export const checkedAddressOf = async (

@@ -11,7 +11,7 @@ const MAX_CONNECTIONS_PER_HOST = 8;
 
 export type PoolOptions = {
   readonly connectTimeoutMs?: number;
-  /** The maximum time, in milliseconds, that a host may send nothing. */
+  /** How long a host may send nothing, in milliseconds. */
   readonly idleTimeoutMs?: number;
   /** Resolves host names; by DNS if absent. */
   readonly resolve?: ResolveHost;
@@ -20,7 +20,7 @@ export type PoolOptions = {
 };
 
 export type ConnectionPool = {
-  /** Sends one request and waits for the headers of the answer. It follows no redirect. @throws EgressError */
+  /** Waits for the headers of the answer. Follows no redirect. @throws EgressError */
   readonly send: (attempt: Attempt) => Promise<Dispatcher.ResponseData>;
   readonly close: () => Promise<void>;
 };
@@ -31,8 +31,7 @@ export const createConnectionPool = (rules: EgressRules, options: PoolOptions): 
   const { connectTimeoutMs = CONNECT_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, resolve } = options;
   let opened: Promise<Opened> | undefined;
 
-  // Loading undici takes 50 MB and 0.1 s. Most processes never send a request to another host, and start faster without
-  // it.
+  // undici takes 50 MB and 0.1 s to load; most processes never need it, and start faster without it.
   const open = async (): Promise<Opened> => {
     const { Agent, buildConnector, request } = await import('undici');
     const agent = new Agent({

@@ -1,9 +1,6 @@
 import type { EgressFailure } from '../../commands/egress-failure.ts';
 
-/**
- * Thrown if a request to another host failed. Its message is for users: it names the host, but no path, header or
- * credential.
- */
+/** The message is for users: it names the host, but no path, header or credential. */
 export class EgressError extends Error {
   readonly failure: EgressFailure;
   constructor(failure: EgressFailure, message: string) {

@@ -5,7 +5,7 @@ import { type IpRange, ipAddressOf, ipRangeOf, isInRange, isPublicAddress } from
 const DEFAULT_PORTS: readonly number[] = [443, 8443];
 const MAX_URL_LENGTH = 2_048;
 
-/** An entry of EGRESS_ALLOW: a host name (`name`) or a range of addresses (`range`), with one port or all ports. */
+/** `name` is a host name, `range` a range of addresses; a null `port` means all ports. */
 type Allowance = { readonly name: string | null; readonly range: IpRange | null; readonly port: number | null };
 
 export type Destination = { readonly hostname: string; readonly port: number };
@@ -16,14 +16,10 @@ export type EgressRuleOptions = {
   readonly ports?: readonly number[] | undefined;
 };
 
-/** Says to which hosts the platform may send requests. */
 export type EgressRules = {
   /** Returns whether EGRESS_ALLOW contains this host or, if the host is an address, a range that includes it. */
   readonly isNamed: (destination: Destination) => boolean;
-  /**
-   * Checks the scheme, the host, the port and, if the host is an IP address, also the address.
-   * @throws EgressError forbidden
-   */
+  /** Checks the scheme, the host, the port and, if the host is an IP address, also the address. @throws EgressError forbidden */
   readonly checkUrl: (text: string) => URL;
   /** Checks one of the addresses to which the host's name resolves. @throws EgressError forbidden */
   readonly checkAddress: (destination: Destination, address: string) => void;
@@ -56,9 +52,8 @@ const parseUrl = (text: string): URL => {
 };
 
 /**
- * Creates the rules. Requests may go to public addresses by HTTPS on the ports 443 and 8443. The entries of `allow`
- * (EGRESS_ALLOW) are exceptions: an entry is a host, whatever its address is, or a range of addresses. Such a host can
- * be reached by HTTP, too, and on any port or, if the entry has a port, on this port only.
+ * Public addresses by HTTPS on the ports 443 and 8443 are allowed. An entry of `allow` (EGRESS_ALLOW), a host or a range of addresses, also
+ * allows HTTP and any port or, if it has one, only this port.
  */
 export const createEgressRules = ({ allow = [], ports = DEFAULT_PORTS }: EgressRuleOptions = {}): EgressRules => {
   const allowances = allow.map(allowanceOf);

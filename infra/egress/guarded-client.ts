@@ -7,10 +7,7 @@ import { createPlaces } from './request-places.ts';
 import { responseFailure } from './transport-failure.ts';
 
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
-/**
- * The maximum number of concurrent requests, in total and to one host. The limits prevent slow hosts from using up the
- * memory.
- */
+/** Limits concurrent requests, to prevent slow hosts from using up the memory. */
 export const MAX_REQUESTS = { total: 128, perHost: 32 };
 /** An unused body is read up to these limits, so that its connection can serve the next request. */
 const UNUSED_BODY = { maxBytes: 64 * 1024, maxMs: 2_000 };
@@ -28,16 +25,13 @@ export type EgressResponse = {
 
 /** The client for all requests to URLs that come from users. */
 export type GuardedClient = {
-  /** Checks a URL without sending anything. @throws EgressError forbidden */
+  /** Sends nothing. @throws EgressError forbidden */
   readonly checkUrl: (url: string) => void;
-  /** Sends a request and follows redirects. A response with any other status is returned. @throws EgressError */
+  /** Follows redirects. A response with any other status is returned. @throws EgressError */
   readonly request: (request: EgressRequest) => Promise<EgressResponse>;
-  /** Sends a request and reads the whole body. @throws EgressError */
+  /** @throws EgressError */
   readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
-  /**
-   * Sends a request and returns the status of the response, whose body is ignored. Redirects are not followed.
-   * @throws EgressError
-   */
+  /** The status of the response, whose body is ignored. Redirects are not followed. @throws EgressError */
   readonly status: (request: EgressRequest) => Promise<number>;
   readonly close: () => Promise<void>;
 };
@@ -48,10 +42,7 @@ const discard = ({ body }: Dispatcher.ResponseData): void => void body.on('error
 
 type Body = { readonly response: Dispatcher.ResponseData; readonly host: string; readonly maxBytes: number; readonly end: () => void };
 
-/**
- * Yields the bytes of a body, and counts them.
- * @throws EgressError if there are more than `maxBytes`, or the body does not end properly
- */
+/** @throws EgressError if there are more than `maxBytes`, or the body does not end properly */
 async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncIterable<Uint8Array> {
   let bytes = 0;
   try {
@@ -68,9 +59,8 @@ async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncItera
 }
 
 /**
- * Checks that a response is neither too long nor compressed. Compressed ones are refused because a few bytes can expand
- * to very many.
- * @throws EgressError if it is
+ * Compressed responses are refused because a few bytes can expand to very many.
+ * @throws EgressError if the response is too long or compressed
  */
 const checkHeaders = (response: Dispatcher.ResponseData, host: string, maxBytes: number): void => {
   const encoding = headerOf(response, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
@@ -82,16 +72,13 @@ const checkHeaders = (response: Dispatcher.ResponseData, host: string, maxBytes:
 
 const collect = async (body: AsyncIterable<Uint8Array>): Promise<Uint8Array> => Buffer.concat(await Array.fromAsync(body));
 
-/**
- * Creates the client for requests to URLs that come from users. It sends requests only to public addresses, and to
- * those that the operator allows, and limits the time and the size of the answers.
- */
+/** Sends requests to URLs that come from users, but only to public addresses, and to those that the operator allows. */
 export const createGuardedClient = (options: GuardedClientOptions = {}): GuardedClient => {
   const rules = createEgressRules(options);
   const pool = createConnectionPool(rules, options);
   const places = createPlaces(MAX_REQUESTS);
 
-  /** Sends a request. If the answer is a redirect, sends the request to its target. */
+  /** Follows redirects. */
   const follow = async (first: Attempt, free: () => void): Promise<EgressResponse> => {
     for (let attempt = first; ; ) {
       const response = await pool.send(attempt);
@@ -117,10 +104,7 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     }
   };
 
-  /**
-   * Checks the URL, starts the time limit, and counts the request against the limits in `MAX_REQUESTS`.
-   * @throws EgressError if the URL is not allowed or a limit is reached
-   */
+  /** @throws EgressError if the URL is not allowed or a limit in `MAX_REQUESTS` is reached */
   const begin = (wanted: EgressRequest): { readonly attempt: Attempt; readonly free: () => void } => {
     const url = rules.checkUrl(wanted.url);
     const timeout = AbortSignal.timeout(wanted.totalMs ?? DEFAULTS.totalMs);

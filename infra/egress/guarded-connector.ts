@@ -7,17 +7,14 @@ import { ipAddressOf } from './ip-address.ts';
 
 const DNS_TIMEOUT = { timeout: 2_000, tries: 2 };
 
-/** Returns the addresses of a host name. @throws Error if the name has none, or DNS does not answer */
+/** @throws Error if the name has no address, or DNS does not answer */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 type Connector = buildConnector.connector;
 
 const resolver = new Resolver(DNS_TIMEOUT);
 
-/**
- * Resolves a host name with the DNS servers. `lookup` of node:dns is not used, because it occupies one of the few
- * threads that Node also needs for files: a few host names with slow DNS servers could stop the whole process.
- */
+/** `lookup` of node:dns occupies one of the few threads that Node also needs for files: slow DNS servers could stop the process. */
 export const resolveByDns: ResolveHost = async (hostname) => {
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -25,17 +22,11 @@ export const resolveByDns: ResolveHost = async (hostname) => {
   return addresses;
 };
 
-/**
- * Resolves a name as the operating system does, which includes its hosts file. It is used for hosts that the operator
- * has listed in EGRESS_ALLOW.
- */
+/** Also reads the hosts file of the operating system. Used for hosts that the operator has listed in EGRESS_ALLOW. */
 export const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address);
 
-/**
- * Returns a `lookup` function for sockets that returns addresses which were already checked, so that the name is not
- * resolved again.
- */
+/** Returns addresses that were already checked, so that the name is not resolved again. */
 const checkedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, options, callback) => {
@@ -57,16 +48,14 @@ const closeUnlessAllowed = (socket: Socket, rules: EgressRules, destination: Des
 export type ConnectorOptions = {
   readonly rules: EgressRules;
   readonly connectTimeoutMs: number;
-  /** Resolves host names. By default, by DNS. */
+  /** By default, by DNS. */
   readonly resolve?: ResolveHost | undefined;
-  /** undici's function that creates connectors. */
   readonly build: typeof buildConnector;
 };
 
 /**
- * Creates the function with which undici opens connections. It resolves the host's name once, and refuses the host if
- * any of the addresses is forbidden. It connects only to one of these addresses, and checks the address of the
- * connected socket again before the request is sent.
+ * Resolves the host's name once, and refuses it if any address is forbidden. Connects only to one of these addresses, and checks that of
+ * the connected socket again before the request is sent.
  */
 export const guardedConnector = ({ rules, connectTimeoutMs, resolve = resolveByDns, build }: ConnectorOptions): Connector => {
   const addressesOf = async (destination: Destination): Promise<readonly string[]> => {

@@ -5,27 +5,18 @@ export type IpRange = { readonly address: IpAddress; readonly bits: number };
 
 /** The only block of public IPv6 addresses. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
-/**
- * The prefix of NAT64 (RFC 6052). The last 32 bits of such an address are the IPv4 address to which a gateway forwards
- * the packets.
- */
+/** NAT64 (RFC 6052): the last 32 bits are the IPv4 address to which a gateway forwards the packets. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
-/**
- * The address at which virtual machines in Azure reach services of their host. It must be blocked separately, because
- * it is in a public range.
- */
+/** Virtual machines in Azure reach services of their host here, although it is in a public range. */
 const AZURE_HOST = '168.63.129.16';
 
-/**
- * Parses an IP address. An IPv4 address that is mapped to IPv6 becomes IPv4. Returns null if the text is not an IP
- * address.
- */
+/** An IPv4 address that is mapped to IPv6 becomes IPv4. Null if the text is not an IP address. */
 export const ipAddressOf = (text: string): IpAddress | null => {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare) ? ipaddr.process(bare) : null;
 };
 
-/** Parses a range such as 10.0.0.0/8, or a single address such as 10.1.2.3; null if the text is neither. */
+/** A range such as 10.0.0.0/8, or a single address; null if the text is neither. */
 export const ipRangeOf = (text: string): IpRange | null => {
   const [host = '', bits] = text.split('/');
   const address = ipAddressOf(host);

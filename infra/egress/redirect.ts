@@ -10,7 +10,7 @@ const MAX_REDIRECTS = 3;
 
 export type EgressRequest = {
   readonly url: string;
-  /** The HTTP method; GET if absent. */
+  /** GET if absent. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -23,9 +23,7 @@ export type EgressRequest = {
   readonly signal?: AbortSignal;
 };
 
-/**
- * One request of the chain of redirects that leads to the final answer. `hops` is the number of redirects before it.
- */
+/** `hops` is the number of redirects before this request. */
 export type Attempt = { readonly url: URL; readonly request: EgressRequest; readonly signal: AbortSignal; readonly hops: number };
 
 export const headerOf = ({ headers }: Dispatcher.ResponseData, name: string): string | undefined => {
@@ -39,8 +37,7 @@ const headersFor = (target: URL, { url, request: { headers = {} } }: Attempt): R
   target.origin === url.origin ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
 
 /**
- * Returns the request to the target of a redirect; null if the answer is not a redirect. Credentials are sent only to
- * the first host.
+ * Null if the answer is not a redirect. Credentials are sent only to the first host.
  * @throws EgressError bad_response, and forbidden if requests to the target are not allowed
  */
 export const redirected = (attempt: Attempt, response: Dispatcher.ResponseData, rules: EgressRules): Attempt | null => {

@@ -2,10 +2,7 @@ import { EgressError } from './egress-error.ts';
 
 export type PlaceLimits = { readonly total: number; readonly perHost: number };
 
-/**
- * Creates the limiter of concurrent requests, in total and to each host, so that one slow host cannot take the places
- * of all others. A request counts until its body has been read, or until it is aborted.
- */
+/** One slow host cannot take the places of all others. A request counts until its body has been read or it is aborted. */
 export const createPlaces = ({ total, perHost }: PlaceLimits) => {
   const takenOf = new Map<string, number>();
   let taken = 0;
@@ -17,10 +14,7 @@ export const createPlaces = ({ total, perHost }: PlaceLimits) => {
     else takenOf.set(host, now);
   };
 
-  /**
-   * Counts a new request, and returns the function that stops counting it.
-   * @throws EgressError unreachable if a limit is reached
-   */
+  /** Returns the function that stops counting the request. @throws EgressError unreachable if a limit is reached */
   const take = (host: string, signal: AbortSignal): (() => void) => {
     if (taken >= total) throw new EgressError('unreachable', 'Too many requests to other hosts are under way');
     if ((takenOf.get(host) ?? 0) >= perHost) throw new EgressError('unreachable', `Too many requests to ${host} are under way`);

@@ -11,7 +11,6 @@ const isTimeout = (error: unknown): boolean =>
   /^(TimeoutError|AbortError)$/.test((error as Error).name ?? '');
 
 const INVALID_ANSWER = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/;
-/** Matches error codes which mean that a certificate is invalid, or that TLS has failed in another way. */
 const INVALID_TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/;
 
 /** Returns whether undici has refused an answer because it is not valid HTTP. Most of these errors have no code. */
@@ -23,9 +22,7 @@ const isInvalidAnswer = (error: unknown): boolean => {
 const timedOut = (host: string): EgressError => new EgressError('unreachable', `${host} does not answer in time`);
 const invalidAnswer = (host: string): EgressError => new EgressError('bad_response', `The answer of ${host} is not valid HTTP`);
 
-/**
- * Converts an error that occurred before the headers of the answer arrived. The returned error has a message for users.
- */
+/** For errors before the headers of the answer arrive. The returned error has a message for users. */
 export const connectionFailure = (error: unknown, host: string): EgressError => {
   if (error instanceof EgressError) return error;
   if (isTimeout(error)) return timedOut(host);
@@ -34,9 +31,7 @@ export const connectionFailure = (error: unknown, host: string): EgressError => 
   return new EgressError('unreachable', `${host} cannot be reached`);
 };
 
-/**
- * Converts an error that occurred while the body of the answer was read. The returned error has a message for users.
- */
+/** For errors while the body of the answer is read. The returned error has a message for users. */
 export const responseFailure = (error: unknown, host: string): EgressError => {
   if (error instanceof EgressError) return error;
   if (isTimeout(error)) return timedOut(host);
