@@ -1,11 +1,7 @@
 import type { Recorded } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/event-log.ts';
 
-/**
- * Returns the names of the streams that contain at least one event that the filter and `isWanted` select. The streams
- * are ordered by the age of their first such event.
- * @throws LogError unavailable
- */
+/** Finds streams with an event that the filter and `isWanted` select, ordered by the first such event. @throws LogError unavailable */
 export const findStreams = async (log: Log, filter: Filter, isWanted = (_: Recorded): boolean => true): Promise<string[]> => {
   const streams = new Set<string>();
   const { promise: caughtUp, resolve } = Promise.withResolvers<null>();

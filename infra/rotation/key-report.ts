@@ -2,16 +2,10 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { DATA_KEY_ID, readWrappedKeys, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
 import { findKeyPlaces } from './rewrap-keys.ts';
 
-/**
- * The data keys of a tenant. `versions` is the number of keys. `created_at` is the time at which the newest key was
- * created (RFC 3339 UTC).
- */
+/** `versions` is the number of keys; `created_at` is that of the newest one (RFC 3339 UTC). */
 export type TenantKeys = { readonly tenant: string; readonly versions: number; readonly kid: string; readonly created_at: string };
 
-/**
- * `wrappers` maps the ids of master keys to the number of keys that they can decrypt. A key may be counted several
- * times.
- */
+/** `wrappers` has, by the id of a master key, how many keys it can decrypt. A key may be counted several times. */
 export type KeyReport = {
   readonly keys: number;
   readonly wrappers: Readonly<Record<string, number>>;

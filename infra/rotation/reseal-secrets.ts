@@ -32,10 +32,7 @@ export type ResealSecretsParts = {
 /** The parts that are needed to encrypt the secrets of one stream again. */
 type Resealing = Pick<ReactorCtx, 'tenant' | 'load' | 'transact'> & {
   readonly log: Log;
-  /**
-   * Returns the text, encrypted with the newest key. If the text is already encrypted with this key, or cannot be
-   * decrypted, returns it unchanged.
-   */
+  /** Encrypts with the newest key. Returns the text unchanged if that key has encrypted it, or if it cannot be decrypted. */
   readonly reseal: (location: SecretLocation, sealed: SealedText) => Promise<SealedText>;
 };
 
@@ -62,8 +59,7 @@ const resealAgent = async ({ tenant, log, load, reseal, transact }: Resealing, i
   for (const [skill_id, { config }] of Object.entries((await load(Agent, id)).state.skills)) {
     if (!config) continue;
     const { revision } = config;
-    // The configurations of skills are read from the agent's events, because the state of an agent does not contain
-    // them.
+    // The state of an agent does not contain the configurations of skills, so read its events.
     const [event] = await Array.fromAsync(log.read(streamName(Agent.category, tenant, id), { from: revision, limit: 1 }));
     const { sealed_config: sealed } = event!.data as { sealed_config: SealedText };
     const resealed = await reseal(skillConfigLocation({ tenant }, id, skill_id), sealed);
@@ -94,22 +90,16 @@ const RESEAL: Readonly<Record<string, (resealing: Resealing, id: string) => Prom
   [AuditKey.category]: resealAuditKeys,
 };
 
-/**
- * Returns a pattern for the names of the streams that can contain secrets of a tenant. The streams of integrations
- * belong to the platform.
- */
+/** The streams of integrations belong to the platform. */
 const patternOf = (tenant: string): string =>
   tenant === PLATFORM
     ? `^${AuditKey.category}-${PLATFORM}\\.`
     : `^(?:${[Agent, CronJob, LinkedIdentity].map(({ category }) => category).join('|')})-${tenant}\\.|^${Integration.category}-${PLATFORM}\\.`;
 
 /**
- * Encrypts those present credentials of a tenant again that are not encrypted with its newest data key, whose id is
- * `kid`. If a request replaces a credential in the meantime, the new credential is not changed, because it is already
- * encrypted with this key.
- * @returns the number of credentials that were encrypted again
- * @throws LogError
- * @throws Refusal unavailable
+ * Encrypts credentials again that are not encrypted with `kid`, the tenant's newest data key. One that a request replaces meanwhile is.
+ * Returns the number of credentials.
+ * @throws LogError, Refusal unavailable
  */
 export const resealSecrets = async (parts: ResealSecretsParts, tenant: string, kid: string): Promise<number> => {
   const { log, vault, actor, onSecret, onProgress } = parts;

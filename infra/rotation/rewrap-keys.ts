@@ -9,10 +9,7 @@ import type { MasterKeys } from '../vault/master-keys.ts';
 import { type KeyPlace, keyStream, metadataOf, readKeyEvents, unwrapKeys, wrapKey, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
 import { findStreams } from './find-streams.ts';
 
-/**
- * The parts that are needed to encrypt keys with the master key `to`. `onStep` is called with the name of each change
- * before the change is made.
- */
+/** Encrypts keys with the master key `to`. `onStep` gets the name of each change before it is made. */
 export type Rewrapping = {
   readonly log: Log;
   readonly masters: MasterKeys;
@@ -29,10 +26,7 @@ const isWrappedWith = (to: NamedKey) => (wrapped: string) => wrapperOf(wrapped) 
 const wrapsIn = ({ type, data }: Recorded<WrappedKeyEvent>): string[] =>
   type === 'KeysRewrapped' ? data.keys.map(({ wrapped }) => wrapped) : [data.wrapped];
 
-/**
- * Encrypts all keys of a stream with `to`, and appends them.
- * @returns whether the stream had changed in the meantime
- */
+/** Returns whether the stream had changed in the meantime. */
 const appendRewrapped = async (
   { log, masters, to }: Rewrapping,
   place: KeyPlace,
@@ -56,7 +50,7 @@ const appendRewrapped = async (
   }
 };
 
-/** Returns the events of a stream of keys; an empty list if the stream was erased. @throws LogError */
+/** An empty list if the stream was erased. @throws LogError */
 const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[]> =>
   readKeyEvents(log, place).catch((error: unknown) => {
     if (error instanceof LogError && error.kind === 'gone') return [];
@@ -64,11 +58,8 @@ const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[
   });
 
 /**
- * Adds to each key of a stream a copy that is encrypted with the master key `to`; the earlier master key can still
- * decrypt the keys. Does nothing if all keys already have such a copy.
- * @returns the number of keys that were encrypted
- * @throws LogError
- * @throws Error with a one-line message for the operator if a key cannot be decrypted
+ * Adds a copy of each key that is encrypted with `to`, if one lacks it; the earlier master key still works. Returns their number.
+ * @throws LogError, Error with a one-line message for the operator if a key cannot be decrypted
  */
 export const rewrapStream = async (rewrapping: Rewrapping, place: KeyPlace): Promise<number> => {
   const { log, to, onStep } = rewrapping;
@@ -82,9 +73,8 @@ export const rewrapStream = async (rewrapping: Rewrapping, place: KeyPlace): Pro
 };
 
 /**
- * Hides the events that contain keys encrypted with a master key other than `to`, so that scavenging removes them from
- * the log. Before that, all keys of the stream must be encrypted with `to`.
- * @returns the number of keys of the stream
+ * Scavenging then removes keys encrypted with other master keys. All keys of the stream must be encrypted with `to` before. Returns the
+ * number of keys of the stream.
  */
 export const hideOldWraps = async (rewrapping: Rewrapping, place: KeyPlace): Promise<number> => {
   const { log, to, onStep } = rewrapping;

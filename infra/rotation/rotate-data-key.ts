@@ -14,21 +14,16 @@ export type DataKeyRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
   readonly vault: Pick<Vault, 'blobKey' | 'refreshDataKeys' | 'open' | 'seal'>;
-  /** The place of the stored files; null if no file store is configured. */
+  /** Null if no file store is configured. */
   readonly blobs: BlobPlace | null;
   readonly actor: Actor;
-  /** Called with the name of each change before the change is made. */
+  /** Called with the name of each change before it is made. */
   readonly onStep?: (step: string) => void | Promise<void>;
   /** Called with a line for the operator. */
   readonly onProgress?: (line: string) => void;
 };
 
-/**
- * Records that the data key of a tenant must be replaced.
- * @returns the id of the new key
- * @throws LogError gone if the tenant was erased
- * @throws Error if the tenant has no data key
- */
+/** Returns the id of the new key. @throws LogError gone if the tenant was erased, Error if it has no data key */
 export const startDataKeyRotation = async ({ record, actor }: DataKeyRotationParts, tenant: string): Promise<string> => {
   if ((await readWrappedKeys(record.log, tenant, DATA_KEY_ID)).length === 0)
     throw new Error(`there is no data key of ${tenant}: nothing of it is encrypted yet, or there is no such tenant`);
@@ -63,12 +58,9 @@ const isErased = (error: unknown): boolean =>
   error instanceof Refusal ? error.code === 'not_found' : error instanceof LogError && error.kind === 'gone';
 
 /**
- * Replaces the data key of a tenant: creates the key with the id `kid`, with which everything is encrypted from then
- * on, and then encrypts the present secrets and the stored files again. Each step can be repeated, even after the
- * process was killed.
- * @returns the numbers of files and secrets that were encrypted again; null if the tenant was erased
- * @throws LogError
- * @throws Error with a one-line message for the operator
+ * Creates the key `kid`, with which everything is encrypted from then on, and encrypts present secrets and files again. Each step can be
+ * repeated, even after a kill. Returns the numbers of files and secrets; null if the tenant was erased.
+ * @throws LogError, Error with a one-line message for the operator
  */
 export const continueDataKeyRotation = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed | null> => {
   const { record, actor, onStep = () => {} } = parts;

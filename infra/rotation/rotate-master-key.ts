@@ -18,10 +18,10 @@ const GRACE_MS = 15_000;
 export type MasterRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
-  /** Removes hidden events from the disk. @returns a line that contains the result, or what the operator must do */
+  /** Returns a line with the result, or what the operator must do. */
   readonly scavenge: () => Promise<string>;
   readonly actor: Actor;
-  /** Called with the name of each change before the change is made. */
+  /** Called with the name of each change before it is made. */
   readonly onStep?: (step: string) => void | Promise<void>;
   /** Called with a line for the operator. */
   readonly onProgress?: (line: string) => void;
@@ -29,9 +29,8 @@ export type MasterRotationParts = {
 };
 
 /**
- * Starts a rotation of the master key, or continues to prepare the running one. If the next key does not exist, creates
- * it in a file beside MASTER_KEY_FILE. Records the start of the rotation.
- * @returns the id of the next key
+ * Starts a rotation, or continues to prepare the running one. A missing next key is created in a file beside MASTER_KEY_FILE. Returns its
+ * id.
  * @throws Error with a one-line message for the operator
  */
 export const startMasterRotation = async ({ record, masterKeyFile, actor, onStep = () => {} }: MasterRotationParts): Promise<string> => {
@@ -50,9 +49,8 @@ const isOfLog = (error: unknown): boolean => error instanceof LogError && error.
 type Pass = { readonly places: readonly KeyPlace[]; readonly damaged: readonly string[] };
 
 /**
- * Adds to every key a copy that is encrypted with the new master key. Repeats this until no key lacks such a copy. A
- * damaged key is not changed.
- * @returns the streams of keys that can be decrypted, and the messages about damaged keys
+ * Repeats until no key lacks a copy with the new master key. Damaged keys stay. Returns the streams of keys that can be decrypted, and
+ * messages about damaged ones.
  */
 const rewrapAll = async (rewrapping: Rewrapping, onProgress: (line: string) => void): Promise<Pass> => {
   for (;;) {
@@ -90,18 +88,13 @@ const giveUpOldKey = async (rewrapping: Rewrapping, parts: MasterRotationParts):
   return keys + 1;
 };
 
-/**
- * `waits-for-confirmation`: all keys are encrypted with both master keys, and an operator must confirm the new one (see
- * `MasterKeyRotationConfirmed`).
- */
+/** `waits-for-confirmation`: all keys are encrypted with both master keys (see `MasterKeyRotationConfirmed`). */
 export type RotationOutcome = 'none' | 'waits-for-confirmation' | 'completed';
 
 /**
- * Continues the rotation of the master key that was started last. Each step can be repeated, so any number of processes
- * may do this, even after one of them was killed. No request has to wait: until every process knows the new master key,
- * keys are encrypted with both master keys.
- * @throws LogError
- * @throws Error with a one-line message for the operator
+ * Each step can be repeated by any number of processes, even after a kill. No request has to wait: until every process knows the new master
+ * key, keys are encrypted with both.
+ * @throws LogError, Error with a one-line message for the operator
  */
 export const continueMasterRotation = async (parts: MasterRotationParts): Promise<RotationOutcome> => {
   const { record, masterKeyFile, scavenge, actor, onStep = () => {}, onProgress = () => {} } = parts;

@@ -6,9 +6,9 @@ import type { Log } from '../eventstore/event-log.ts';
 
 export type RotationRecord = {
   readonly log: Log;
-  /** Loads the key rotations that are running. @throws LogError unavailable */
+  /** @throws LogError unavailable */
   readonly load: () => Promise<KeyRotation.KeyRotations>;
-  /** Makes a decision about the key rotations, and appends its events. @throws Refusal unavailable */
+  /** Decides, and appends the events. @throws Refusal unavailable */
   readonly transact: (
     decide: Decision<KeyRotation.KeyRotations, KeyRotation.KeyRotationEvent>,
     actor: Actor,
