@@ -4,17 +4,14 @@ import type { Source } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement, quoteIdentifier } from '../postgres/pool.ts';
 import type { LateError } from './query-queue.ts';
 
-/** The result of a look-up: the value of one column in one row, and the row's revision. */
+/** `value` is that of one column in one row; `revision` is the row's. */
 export type Lookup = { readonly value: unknown; readonly revision: number | null };
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
 type Caller = { readonly resolve: (found: Lookup | null) => void; readonly reject: (error: unknown) => void };
-/** The look-ups that one query answers. Maps the text of a key to an entry. Look-ups of the same key share an entry. */
+/** One query answers the batch. Look-ups of the same key share an entry. */
 type Batch = Map<string, { key: Key; callers: Caller[] }>;
-/**
- * The look-ups of one column of a table by the same key columns. `waiting` is the batch that will be sent next. It
- * fails when the timer `deadline` fires. `running` is the number of queries that have not been answered yet.
- */
+/** Look-ups of one column by the same key columns. `waiting` is sent next, and fails at `deadline`. `running` counts unanswered queries. */
 type Group = {
   readonly column: string;
   readonly names: readonly string[];
@@ -24,7 +21,7 @@ type Group = {
   running: number;
 };
 
-/** The maximum number of concurrent queries per group. With more queries, each batch would only be smaller. */
+/** Per group. With more, each batch would only be smaller. */
 const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
@@ -43,10 +40,8 @@ const rejectAll = (batch: Batch, error: unknown): void => {
 };
 
 /**
- * Creates a function that reads single rows in batches. Look-ups of the same table and column share one prepared query
- * if they arrive in one turn of the event loop, or while earlier queries run. A batch that waits for earlier queries
- * fails with `late.error` if it has no result `late.ms` milliseconds after its first look-up. For a batch that is sent
- * at once, only `run` limits the time.
+ * Look-ups of one table and column share a prepared query if they arrive in one turn of the event loop, or while earlier queries run. A
+ * batch that waits for these fails with `late.error` after `late.ms` milliseconds; for others, only `run` limits the time.
  */
 export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();
@@ -87,8 +82,7 @@ export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, 
 
   return async (from, key, column) => {
     const names = Object.keys(key);
-    // PostgreSQL cannot store some characters (NUL, unpaired surrogates), so rows are stored with these characters
-    // escaped. The key of such a row contains the escaped characters. So a key with such a character matches no row.
+    // PostgreSQL cannot store NUL and unpaired surrogates: stored keys are escaped, so such a key matches no row.
     if (names.some((name) => escapeText(key[name]!) !== key[name])) return null;
     const group = groupOf(from, names, column);
     const text = names.map((name) => key[name]).join('\0');

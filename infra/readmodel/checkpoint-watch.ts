@@ -13,10 +13,7 @@ const QUERY_TIMEOUT_MS = 5_000;
 /** PostgreSQL's error code for a table that does not exist. */
 const UNDEFINED_TABLE = '42P01';
 
-/**
- * Tracks the positions of all projections. The database notifies this process when a position changes. The watch also
- * reads the checkpoints once a second.
- */
+/** Tracks all projections. The database notifies this process of changes; the checkpoints are also read once a second. */
 export type CheckpointWatch = Pick<ProjectionPositions, 'position' | 'passed' | 'behindMs' | 'noteEvent'> & {
   readonly healthy: () => boolean;
   readonly close: () => Promise<void>;
@@ -43,10 +40,7 @@ const onNotification = (state: State, payload: string): void => {
   if (position) for (const name of names) state.positions.set(name, position);
 };
 
-/**
- * Reads the checkpoints and updates the positions. If a checkpoint has moved back, the database was restored from a
- * backup. In this case, the checkpoint replaces the position, even if a higher position was announced before.
- */
+/** A checkpoint that has moved back, after the database was restored from a backup, replaces even a higher position. */
 const readCheckpoints = async (state: State, db: pg.Client): Promise<void> => {
   const { rows } = await db.query<{ name: string; token: string }>(
     `select name, commit_position || ':' || prepare_position as token from annals.checkpoints where commit_position >= 0`,
@@ -81,8 +75,7 @@ const connect = async (state: State): Promise<pg.Client> => {
   client.on('notification', ({ payload }) => onNotification(state, payload ?? ''));
   await client.connect();
   await client.query(`listen ${CHECKPOINT_CHANNEL}`);
-  // `close` could not end this connection if it was called while the connection was opened. So the connection is ended
-  // here.
+  // `close` could not end a connection that was just being opened.
   if (state.isClosed) await client.end();
   state.positions.clear();
   state.checkpoints.clear();
@@ -101,8 +94,7 @@ const poll = async (state: State): Promise<void> => {
     await readCheckpoints(state, state.client ?? (await connect(state)));
     state.failures = 0;
   } catch (error) {
-    // Before the first worker has started, the table of checkpoints does not exist. That does not mean that the
-    // database is unavailable.
+    // Before the first worker has started, the table does not exist; the database is still available.
     if ((error as { code?: string }).code !== UNDEFINED_TABLE) {
       if (state.failures++ === 0) state.logger.warn({ reason: (error as Error).message }, 'the read models cannot be reached');
       await disconnect(state);
@@ -111,10 +103,7 @@ const poll = async (state: State): Promise<void> => {
   schedule(state, state.failures === 0 ? retryDelay(POLL, 1) : retryDelay(RETRY, state.failures));
 };
 
-/**
- * Starts to watch the positions. Resolves after the first attempt to read the checkpoints, even if it fails. While the
- * database is unavailable, the watch keeps trying.
- */
+/** Resolves after the first attempt to read the checkpoints, even if it fails. Retries while the database is unavailable. */
 export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<CheckpointWatch> => {
   const state: State = {
     databaseUrl,

@@ -6,9 +6,7 @@ import type { ListQuery, Query, QueryArgs } from '../../projections/query.ts';
 import type { PageWindow } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement } from '../postgres/pool.ts';
 
-/**
- * Compiles queries to SQL text. It has no database connection: other code runs the statements, as prepared statements.
- */
+/** Has no database connection: it only compiles SQL, which runs as prepared statements. */
 const builder = new Kysely<never>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -21,7 +19,7 @@ const builder = new Kysely<never>({
 /** A statement with its values. If `name` is empty, the database does not keep the statement after running it. */
 export type BoundStatement = { readonly name: string; readonly text: string; readonly values: unknown[] };
 
-/** A compiled query. Each entry of `slots` is the name of an argument whose value is inserted, or a constant value. */
+/** An entry of `slots` is the name of an argument, or a constant value. */
 type Statement = {
   readonly name: string;
   readonly text: string;
@@ -35,16 +33,12 @@ const MAX_LIMIT = 1_000;
 /** The maximum number of shapes of one query that are cached. */
 const MAX_SHAPES = 1_000;
 /**
- * The maximum number of statements that get a name. A connection keeps every named statement until it is closed.
- * Because callers choose the sort column, the limit and the filters, they could otherwise fill the memory of the
- * database.
+ * A connection keeps every named statement until it is closed, and callers choose sort column, limit and filters: without this limit, they
+ * could fill the memory of the database.
  */
 const MAX_NAMED = 500;
 
-/**
- * The names of two internal arguments of a page query, which contain the sort key of the previous page's last row. No
- * list may have parameters with these names.
- */
+/** The sort key of the previous page's last row, as internal arguments: no list may have parameters with these names. */
 const AFTER = { value: 'after value', id: 'after id' } as const;
 
 const placeholdersOf = (args: QueryArgs): QueryArgs =>
@@ -52,10 +46,7 @@ const placeholdersOf = (args: QueryArgs): QueryArgs =>
     Object.entries(args).map(([name, value]) => [name, value === undefined || value === null ? value : { argument: name }]),
   ) as QueryArgs;
 
-/**
- * Returns the shape of a query: which arguments are set and which are null. Queries with the same shape have the same
- * statement, and differ only in their values.
- */
+/** The shape says which arguments are set and which are null. Queries of one shape have the same statement. */
 const shapeOf = (args: QueryArgs): string => {
   let shape = '';
   for (const name in args) {
@@ -91,7 +82,6 @@ const bind = ({ name, text, slots }: Statement, args: QueryArgs, after: CursorKe
   }),
 });
 
-/** Returns the cached value for this shape of a query, or computes and caches it. */
 const cached = (statements: WeakMap<object, Map<string, Statement>>, query: object, shape: string, compile: () => Statement): Statement => {
   const known = statements.get(query) ?? new Map<string, Statement>();
   if (known.size === 0) statements.set(query, known);
@@ -107,7 +97,7 @@ export type PageRequest = {
   readonly window: PageWindow;
   /** The decoded cursor of `window`. */
   readonly after: CursorKey | null;
-  /** Whether the documents of the page may be too large, so that their sizes must be added up. */
+  /** The documents may be too large, so their sizes must be added up. */
   readonly isMeasured: boolean;
 };
 
@@ -122,10 +112,7 @@ const pageQuery = <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, re
   });
 };
 
-/**
- * Creates the compiler of queries. It caches one statement for each shape of a query. The shape is everything except
- * the values of the arguments.
- */
+/** Caches one statement for each shape of a query: everything but the values of the arguments. */
 export const compileQueries = () => {
   const statements = new WeakMap<object, Map<string, Statement>>();
   const names = new Set<string>();

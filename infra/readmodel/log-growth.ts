@@ -8,9 +8,9 @@ const PRECISION = 1 / 16;
 
 type Mark = { to: Position; readonly at: number };
 
-/** Remembers when the log has grown beyond which position. Times are in milliseconds since 1970. */
+/** Times are in milliseconds since 1970. */
 export type LogGrowth = {
-  /** Records that the log has had an event at this position since `at`. */
+  /** The log has had an event at this position since `at`. */
   readonly note: (position: Position, at: number) => void;
   /** Returns the time since which the log has had an event after this position; null if no such event is known. */
   readonly grownBeyond: (position: Position | null) => number | null;
@@ -27,10 +27,7 @@ const thinned = (marks: readonly Mark[], now: number): Mark[] => {
   return kept;
 };
 
-/**
- * Creates an empty memory of the log's growth. Its size is bounded: the older a time is, the less exactly it is known.
- * A returned time is at most 250 ms too early, or too late by a sixteenth of its age.
- */
+/** Its size is bounded. A returned time is at most 250 ms too early, or too late by a sixteenth of its age. */
 export const trackLogGrowth = (): LogGrowth => {
   let marks: Mark[] = [];
   return {

@@ -11,10 +11,7 @@ import { type CheckpointWatch, watchCheckpoints } from './checkpoint-watch.ts';
 import type { BoundStatement, compileQueries } from './compiled-queries.ts';
 import { coalesce } from './query-queue.ts';
 
-/**
- * Returns whether a query failed because the schema, the table or a column does not exist, or was dropped or changed
- * while the query was starting.
- */
+/** True if the schema, a table or a column does not exist, or changed while the query was starting. */
 const isMissing = (error: unknown): boolean =>
   ['42P01', '3F000', '42703', '0A000'].includes((error as { code?: string }).code ?? '') ||
   /could not open relation/.test((error as Error).message);
@@ -26,19 +23,13 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
   return doc;
 };
 
-/**
- * The maximum number of queries (other than look-ups) that run at the same time. More would compete for the database
- * server's processors. One tenant cannot use all of them. Identical queries that wait in the queue share one result.
- */
+/** Look-ups do not count. More would compete for the database's processors. Identical waiting queries share one result. */
 const MAX_CONCURRENT_QUERIES = { total: 3, perOwner: 2 };
 
 /** The time limit in milliseconds for a query. It is also the maximum time that a read may wait in the queue. */
 const READ_TIMEOUT_MS = 5_000;
 
-/**
- * The query builder is loaded after this many milliseconds, or when a list is first read. It consists of many files, so
- * the start is faster without it.
- */
+/** The query builder is loaded after this many milliseconds, or for the first list: it has many files, and would delay the start. */
 const LOAD_BUILDER_DELAY_MS = 1_500;
 
 const loadWhenIdle = (): (() => Promise<ReturnType<typeof compileQueries>>) => {
@@ -54,10 +45,7 @@ const loadWhenIdle = (): (() => Promise<ReturnType<typeof compileQueries>>) => {
 export type PostgresReads = Reads &
   Pick<CheckpointWatch, 'noteEvent'> & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
-/**
- * Creates the functions that read from the read models. `run` runs a statement. The functions for the positions of the
- * projections are not included.
- */
+/** All but the functions for the positions of the projections. `run` runs a statement. */
 export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position' | 'behindMs'> => {
   const loadQueries = loadWhenIdle();
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
@@ -91,7 +79,7 @@ export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position' | 'behind
   };
 };
 
-/** Runs a statement. @throws Refusal unavailable if the database cannot be reached or the tables do not exist yet */
+/** @throws Refusal unavailable if the database cannot be reached or the tables do not exist yet */
 const runOn =
   (pool: pg.Pool): Run =>
   async <R>(query: Parameters<Run>[0]) => {

@@ -2,22 +2,14 @@ import { comparePositions, type Position, parseToken, tokenOf } from '../../doma
 import { Refusal } from '../../domain/refusal.ts';
 import { trackLogGrowth } from './log-growth.ts';
 
-/** The last known positions of the projections, and the callers that wait for them. */
 export type ProjectionPositions = {
   /** Returns the position of a projection as a consistency token; null if it is unknown. */
   readonly position: (projection: string) => string | null;
-  /**
-   * Waits until the projection has reached the position in `token`.
-   * @throws Refusal not_caught_up if it has not done so after `ms` milliseconds, malformed if `token` is not a
-   * consistency token
-   */
+  /** @throws Refusal not_caught_up if the projection is not at `token` after `ms` milliseconds, malformed if it is no token */
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
-  /**
-   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if none are known.
-   * Events become known from the positions of the projections, and from calls of `noteEvent`.
-   */
+  /** How long the log has had unapplied events; 0 if none are known. Known from positions and `noteEvent`. */
   readonly behindMs: (projection: string) => number;
-  /** Records that the log has had an event at this position since `at` (milliseconds since 1970; by default, now). */
+  /** `at` is in milliseconds since 1970; by default, now. */
   readonly noteEvent: (position: Position, at?: number) => void;
   readonly isAfter: (projection: string, position: Position) => boolean;
   /** Sets the position of a projection, and ends the waits of callers for which it is high enough. */

@@ -6,11 +6,9 @@ export type LateError = { readonly ms: number; readonly error: () => Error };
 export type Concurrency = { readonly total: number; readonly perOwner: number };
 
 /**
- * Creates a queue that runs a limited number of queries at the same time. Each query has an owner, such as a tenant;
- * the number is also limited per owner, so that slow queries of one owner do not delay all others. If a query with the
- * same `key` is already queued, the caller shares its result, which is not older than that of a separate query, because
- * the queued one has not started yet. A queued query fails with `late.error` if it has no result after `late.ms`
- * milliseconds. For a query that starts at once, only the database driver limits the time.
+ * An owner is, for example, a tenant: its slow queries must not delay all others. A caller with the `key` of a queued query shares its
+ * result, which is as new, because the query has not started yet. A queued query fails with `late.error` after `late.ms` milliseconds; for
+ * one that starts at once, only the driver limits the time.
  */
 export const coalesce = <T>(max: Concurrency, late: LateError) => {
   const queued = new Map<string, QueuedQuery<T>>();
