@@ -24,9 +24,7 @@ import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/**
- * The aggregates that most requests read without changing them. A subscription keeps their cached states up to date.
- */
+/** Most requests read these without changing them, so a subscription keeps them current. */
 const followed = [
   Agent,
   AllowedAccount,
@@ -54,11 +52,9 @@ const followed = [
 ];
 
 /**
- * The aggregates for which the cache also remembers which ids do not exist. Without this, the log would be read for
- * every sign-in token of an unknown user, for every delivery to a tenant without guardrails, for every read of the
- * runtime of an agent without accounts, and for every agent that has spent nothing when budgets are read. Callers cannot
- * fill the cache with guessed ids, because these ids are looked up only after the token or the signature has been
- * verified, or come from a read model.
+ * The cache also remembers missing ids of these: otherwise the log would be read for every sign-in token of an unknown user, every delivery
+ * to a tenant without guardrails, every runtime read of an agent without accounts, and every agent without spending. Callers cannot fill
+ * the cache with guessed ids: they are looked up after the token or signature is verified, or come from a read model.
  */
 const cacheAbsent = [AllowedAccount, BudgetHour, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 

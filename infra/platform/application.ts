@@ -49,16 +49,13 @@ export type ApplicationOptions = Pick<
   | 'now'
 > & {
   readonly operations: Operations;
-  /** Adds the routes that are no operations. `services` are the ones that the application itself has. */
+  /** `services` are those that the application itself has. */
   readonly mountPlain: (app: Hono, services: SignInServices) => void;
 };
 
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
-/**
- * Converts an unexpected error to the refusal that the client gets, and logs the details, which the refusal does not
- * contain.
- */
+/** Logs the details, which the refusal does not contain. */
 const unexpectedError =
   (logger: Logger) =>
   (error: unknown, c: Context): Refusal => {
@@ -90,10 +87,7 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, ident
   readYourWrites: readYourWrites(reads),
 });
 
-/**
- * Creates the HTTP application and connects it to the log, the caches and the read models. `systemContext` creates a
- * context in which the platform itself is the actor. `close` records the access refusals that are still in memory.
- */
+/** `systemContext` creates contexts with the platform as the actor. `close` records the access refusals that are still in memory. */
 export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptions) => {
   const {
     log,

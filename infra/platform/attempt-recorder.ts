@@ -21,7 +21,7 @@ const MAX_AGENTS = 1_000;
 /** `text` identifies the texts of the report within the log. */
 type Pending = NewReport & { readonly text: string } & PromiseWithResolvers<Position | null>;
 
-/** The stream of one agent. `revision` is that of the last event that this process knows; -1 if it knows none. */
+/** `revision` is that of the last event that this process knows; -1 if none. */
 type AgentStream = {
   readonly tenant: string;
   readonly agent_id: string;
@@ -30,12 +30,9 @@ type AgentStream = {
   writing: Promise<void> | null;
 };
 
-/** An attempt that was recorded with texts, and its problem. */
 type WithTexts = { readonly attempt: number; readonly problem: string };
 
-/**
- * `attempts` are the recorded attempts. `texts` has, for each text of a message, the attempt with which it was recorded.
- */
+/** `texts` has, for each text of a message, the attempt with which it was recorded. */
 type Recorder = {
   readonly log: Log;
   readonly now: () => number;
@@ -59,10 +56,7 @@ const readOthers = async ({ log, attempts }: Recorder, stream: AgentStream): Pro
   }
 };
 
-/**
- * Completes the reports of attempts that are not recorded: each gets its encrypted texts, or refers to an earlier
- * attempt with the same texts.
- */
+/** Each report gets its encrypted texts, or refers to an earlier attempt with the same texts. */
 const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: readonly Pending[]): Promise<AttemptReport[]> => {
   const found = new Map<string, AttemptReport>();
   const known = new Map<string, WithTexts>();
@@ -100,7 +94,7 @@ const append = async (recorder: Recorder, stream: AgentStream, batch: readonly P
 
 const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
-/** Records a batch. Tries again after a conflict, because other processes also write to the stream. */
+/** Retries after a conflict, because other processes also write to the stream. */
 const recordBatch = async (recorder: Recorder, stream: AgentStream, batch: readonly Pending[]): Promise<Position | null> => {
   for (let left = MAX_APPENDS; ; left--) {
     try {
@@ -113,7 +107,6 @@ const recordBatch = async (recorder: Recorder, stream: AgentStream, batch: reado
   }
 };
 
-/** Records the pending reports of an agent until there are none. */
 const write = async (recorder: Recorder, stream: AgentStream): Promise<void> => {
   await sleep(BATCH_DELAY_MS);
   while (stream.pending.length > 0) {
@@ -129,10 +122,9 @@ const write = async (recorder: Recorder, stream: AgentStream): Promise<void> => 
 };
 
 /**
- * Creates the recorder of reports about attempts. Reports about the deliveries to one agent that arrive within a tenth
- * of a second become one event, and each is answered when this event is in the log. So nothing waits for the log but
- * the callers, and the process has nothing to write when it ends. An attempt that this process knows as recorded, or
- * that is among the last events of the agent, is not recorded again.
+ * Reports on the deliveries to one agent within a tenth of a second become one event, and are answered when it is in the log: nothing else
+ * waits for the log, and the process has nothing to write at its end. An attempt that this process knows as recorded, or that is among the
+ * agent's last events, is not recorded again.
  */
 export const createAttemptRecorder = ({ log, now }: Pick<Recorder, 'log' | 'now'>): RecordAttempt => {
   const recorder: Recorder = {

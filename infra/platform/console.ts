@@ -20,7 +20,6 @@ export type ConsoleOptions = {
   readonly answerFailure: (error: unknown, c: Context) => Response;
 };
 
-/** Loads the modules and the assets of the console. */
 const openConsole = async (app: Hono, options: ConsoleOptions) => {
   const [{ createConsole }, { consolePages }, { openGuides }, { loadConsoleAssets }, { loadGuideFiles }] = await Promise.all([
     import('../../api/console/routes.ts'),
@@ -66,10 +65,7 @@ const failureResponse = (error: unknown, c: Context, { answerFailure }: ConsoleO
   });
 };
 
-/**
- * Adds the console and the guides to the application. Their modules and assets are loaded at the first request for one of
- * their pages: they do not slow down the start, and take no memory before.
- */
+/** Modules and assets are loaded at the first request for a page: they do not slow down the start, and take no memory before. */
 export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof openConsole = openConsole): void => {
   let opened: ReturnType<typeof openConsole> | undefined;
   const open = () => {

@@ -30,7 +30,6 @@ import type { PlatformServices } from './platform-services.ts';
 const TRIAL_TIME_LIMIT_MS = 250;
 const { version } = packageJson;
 
-/** Creates what receives deliveries, and what reads them and their previews. */
 const createDeliveryPath = (services: PlatformServices) => {
   const { log, vault, cache, reads, logger, limits, windows, spool, now = Date.now, onDelivery } = services;
   const readDelivery = createDeliveryReader({ log, vault, logger });
@@ -45,7 +44,6 @@ const createDeliveryPath = (services: PlatformServices) => {
   return { readDelivery, readPreviews: previews.read, deliveries: onDelivery ? countDeliveries(ports, onDelivery) : ports };
 };
 
-/** Creates what routes for uploads need. All uploads share the same slots. */
 const uploadServices = (logger: PlatformServices['logger']) => ({
   unpack: unpackZip,
   parseYaml,
@@ -57,11 +55,9 @@ const uploadServices = (logger: PlatformServices['logger']) => ({
 });
 
 /**
- * Creates the HTTP side of the platform: all operations and all routes, over the services that it is given. `deliveries`
- * receives signed deliveries. `systemContext` creates a context in which the platform itself is the actor.
- * `endStreams` ends the responses that have no end of their own, and must be called before the server is closed.
- * `recordPending` records the refusals and the reads of memories that are still in memory. `close` does so, too, and
- * closes everything that was opened here, but none of the services.
+ * `deliveries` receives signed deliveries. In a `systemContext`, the platform is the actor. `endStreams` ends responses that have no end of
+ * their own; call it before the server is closed. `recordPending` records the refusals and memory reads that are still in memory; `close`
+ * does so, too, and closes what was opened here, but none of the services.
  */
 export const createPlatform = (services: PlatformServices) => {
   const { log, vault, cache, logger, publicUrl, now = Date.now } = services;

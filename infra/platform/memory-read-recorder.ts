@@ -16,9 +16,8 @@ const write = (ctx: Ctx, agent_id: string, entries: number): Promise<unknown> =>
   ctx.transact(Disclosure, ctx.newId(), Disclosure.record({ type: 'MemoryDisclosed', data: { agent_id, entries } }), { expectNew: true });
 
 /**
- * Records which runners read the memory of their agent, so that a runner that reads often does not fill the log. The
- * first read of a runner key in an hour is recorded before its response; the number of entries of all later ones when
- * the hour is over, or when the process ends.
+ * A runner that reads often must not fill the log: the first read of a runner key in an hour is recorded before its response, the number of
+ * entries of all later ones when the hour is over, or when the process ends.
  */
 export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pick<Logger, 'warn'>; readonly now: () => number }) => {
   const hours = new Map<string, KeyHour>();
@@ -47,7 +46,7 @@ export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pic
     if (principal.kind !== 'runner' || entries === 0) return;
     const known = hours.get(principal.key_id);
     if (known?.hour === hourOf()) {
-      // Count before the wait: meanwhile, the hour can end, and what has been counted is recorded.
+      // Count before the wait: the hour can end meanwhile, and the count is recorded.
       Object.assign(known, { ctx, entries: known.entries + entries });
       await known.first;
       return;

@@ -17,7 +17,6 @@ import type { Vault } from '../vault/vault.ts';
 import type { CountWebhook } from '../webhooks/count-deliveries.ts';
 import type { WebhookDeps } from '../webhooks/webhook-ports.ts';
 
-/** Where the platform keeps its data, and the settings and the clock that everything uses. */
 type Basis = {
   readonly log: Log;
   readonly cache: AggregateCache;
@@ -26,23 +25,22 @@ type Basis = {
   readonly blobs: BlobStore;
   readonly logger: Logger;
   readonly publicUrl: string;
-  /** Returns the address of the client; null if it is unknown. */
+  /** Null if the client is unknown. */
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Returns Unix milliseconds. */
+  /** In Unix milliseconds. */
   readonly now?: () => number;
 };
 
-/** Limits and counts. Where one is absent, requests are not limited, or each process counts alone. */
+/** Where one is absent, requests are not limited, or each process counts alone. */
 type Limits = {
   readonly limits?: RateLimiter | undefined;
-  /** The processor time of tenants' checks. */
   readonly budgets?: CpuBudgets | undefined;
   /** The windows in which guardrails count deliveries. */
   readonly windows?: SlidingWindows;
 };
 
-/** Services of others that operations call. Tests replace them. */
+/** Tests replace these services. */
 type Providers = Pick<
   OperationServices,
   'codeHost' | 'datasets' | 'payments' | 'testDatabase' | 'oauth' | 'createBrokerUser' | 'runnerBroker' | 'drafts'
@@ -52,11 +50,10 @@ type Providers = Pick<
   readonly findVirus: ScanPorts['findVirus'];
   /** The secrets with which the payment provider signs its webhook calls. */
   readonly paymentSecrets: readonly string[];
-  /** The ways in which people sign in. If they are absent, callers authenticate by API key only. */
+  /** If absent, callers authenticate by API key only. */
   readonly signIn?: SignInMethods;
 };
 
-/** What the platform says about its own state. */
 export type SelfReport = Pick<SystemDeps, 'readiness' | 'metrics' | 'mayReadMetrics'> & { readonly readHealth: ReadHealth };
 
 /** Functions that get what happens, for metrics. */
@@ -65,7 +62,6 @@ type Observers = {
   readonly onDelivery?: CountWebhook;
 };
 
-/** Everything that the HTTP side of the platform needs: connections, services of others, settings and time. */
 export type PlatformServices = Basis &
   Limits &
   Providers &
@@ -73,6 +69,6 @@ export type PlatformServices = Basis &
   Pick<OperationServices, 'projectionAdmin' | 'mail'> & {
     /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */
     readonly spool?: WebhookDeps['spool'];
-    /** `isFailing` returns whether the last append of a delivery failed. */
+    /** `isFailing`: whether the last append of a delivery failed. */
     readonly reportOn: (isFailing: () => boolean) => SelfReport;
   };

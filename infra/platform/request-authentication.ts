@@ -16,23 +16,15 @@ export type RequestAuthenticationDeps = {
 
 export type RequestAuthentication = {
   /**
-   * Identifies the caller by the Authorization header or, if that header is missing, by the cookie. Accepts the runner
-   * key of a suspended tenant only with `inSuspendedTenant`.
+   * Reads the Authorization header or, without one, the cookie. Accepts the runner key of a suspended tenant only with `inSuspendedTenant`.
    * @throws Refusal unauthorized, forbidden, tenant_suspended, rate_limited …
    */
   readonly authenticate: Runtime['authenticate'];
-  /**
-   * Identifies the caller like `authenticate`, but does not count the request against rate limits.
-   * @throws Refusal unauthorized, forbidden …
-   */
+  /** Does the same as `authenticate`, but without rate limits. @throws Refusal unauthorized, forbidden … */
   readonly identify: Runtime['identify'];
-  /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
+  /** @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
-  /**
-   * Runs one step of a sign-in. A failed step counts against the limit of invalid credentials for the client's IP
-   * address.
-   * @throws Refusal rate_limited, and the errors of `work`
-   */
+  /** A failed sign-in step counts as an invalid credential of the IP address. @throws Refusal rate_limited, and the errors of `work` */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 
@@ -46,10 +38,7 @@ export const requestAuthentication = ({
   limits,
   now,
 }: RequestAuthenticationDeps): RequestAuthentication => {
-  /**
-   * Identifies the caller with `find`. Checks the rate limits of the client's address before that, and those of the
-   * caller after that. `credential` is the value of the caller's Authorization header or cookie.
-   */
+  /** Checks the limits of the address before `find`, and those of the caller after it. `credential` is the header or cookie. */
   const withinLimits = async <T extends Principal>(c: Context, credential: string | undefined, find: () => Promise<T>): Promise<T> => {
     const from = address(c);
     limits?.checkAddress(from, credential, now());
@@ -95,8 +84,7 @@ export const requestAuthentication = ({
       try {
         return await work();
       } catch (error) {
-        // A failed sign-in counts like an invalid credential, because each failed sign-in costs a request to the
-        // issuer.
+        // A failed sign-in counts like an invalid credential, because each costs a request to the issuer.
         throw (hasCode(error, 'unauthorized', 'forbidden') && (await limits?.countFailedCredential(from, now()))) || error;
       }
     },

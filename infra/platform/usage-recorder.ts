@@ -10,7 +10,7 @@ import type { Principal } from '../../domain/principal.ts';
 import { createLruMap } from '../lru-map.ts';
 
 export type UsageRecorder = {
-  /** Records that the API key was used. The actor of the event is the caller that uses the key. */
+  /** The actor of the event is `principal`. */
   readonly keyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly userSeen: (user: User.User) => void;
   readonly signInSeen: (signIn: SignIn.SignIn) => void;
