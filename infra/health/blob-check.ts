@@ -23,9 +23,7 @@ const adviceFor = (error: unknown, blobsUrl: string, drafts: string): string => 
   return fileAdvice(error, directory) ?? `check the disk of ${directory}, and correct BLOBS_URL`;
 };
 
-/**
- * Checks the place where files are stored. `ask` runs the check on the place's backend; by default, a thorough check.
- */
+/** `ask` runs the check on the place's backend; by default, a thorough one. */
 export const checkBlobPlace = async (
   place: BlobPlace | null,
   blobsUrl: string | undefined,

@@ -2,7 +2,6 @@ import type { Config } from '../config.ts';
 import { pingClamav } from '../files/clamav.ts';
 import { fail, none, ok, type Result } from './finding.ts';
 
-/** Checks whether ClamAV answers, if it is configured. */
 export const checkClamav = async ({ clamavUrl }: Pick<Config, 'clamavUrl'>): Promise<Result> => {
   if (!clamavUrl) return none('CLAMAV_URL is not set: files are checked without a virus scanner');
   const isUp = await pingClamav(clamavUrl).catch(() => false);

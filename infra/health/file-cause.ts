@@ -4,7 +4,7 @@ const REFUSED = new Set(['EACCES', 'EPERM']);
 const WITHOUT_FILES = new Set(['EMFILE', 'ENFILE']);
 const FAILING = new Set(['EIO', 'ESTALE', 'ENXIO']);
 
-/** Returns what to do about an error of the file system in a directory; null if it is another error. */
+/** Null if it is another error. */
 export const fileAdvice = (error: unknown, directory: string): string | null => {
   const code = String((error as NodeJS.ErrnoException).code ?? '');
   if (isDiskFull(error)) return `free disk space for ${directory}`;

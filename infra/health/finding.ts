@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/**
- * The level of a finding. `ok`: the part works. `warn`: it works, but something should be changed. `fail`: it does not
- * work. `none`: it was not checked, or does not exist yet, which is not a problem.
- */
+/** `warn`: the part works, but something should be changed. `none`: not checked, or does not exist yet; no problem. */
 export type Level = 'ok' | 'warn' | 'fail' | 'none';
 
-/** Measured values by name. The name ends with the unit, such as `age_seconds`. */
+/** The name ends with the unit, such as `age_seconds`. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** The result of one check. `advice` says what to do; null if nothing needs to be done. */
+/** `advice` says what to do; null if nothing. */
 export type Result = { readonly level: Level; readonly message: string; readonly advice: string | null; readonly figures?: Figures };
 export type Finding = Result & { readonly part: string };
 
@@ -25,10 +22,7 @@ export const findingLines = ({ part, level, message, advice }: Finding): string[
   ...(advice ? [`      -> ${advice}`] : []),
 ];
 
-/**
- * Returns the reason why a service cannot be reached. It is taken from the first line of the error message. If that
- * line contains a system error such as `connect ECONNREFUSED`, only this part is returned.
- */
+/** The first line of the message or, if that contains a system error such as `connect ECONNREFUSED`, only that. */
 export const reasonOf = (error: unknown): string => {
   const [line = ''] = String((error as Error).message).split('\n', 1);
   return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;
@@ -37,10 +31,7 @@ export const reasonOf = (error: unknown): string => {
 const timeout = (timeoutMs: number): Promise<never> =>
   sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${timeoutMs / 1_000} s`)));
 
-/**
- * What a check is about, what to do if the part does not work, and the time limit of the check. `adviceFor` says what to
- * do about an error whose cause it knows; null otherwise.
- */
+/** `adviceFor` says what to do about an error whose cause it knows; null otherwise. */
 export type Examined = {
   readonly part: string;
   readonly downAdvice: string;
@@ -48,10 +39,7 @@ export type Examined = {
   readonly adviceFor?: ((error: unknown) => string | null) | undefined;
 };
 
-/**
- * Runs a check. If the check throws or takes too long, the part counts as down, and the advice follows from the cause,
- * if it is known; otherwise it is `downAdvice`.
- */
+/** If the check throws or takes too long, the part is down. `downAdvice` is used if the cause is not known. */
 export const examine = async (
   { part, downAdvice, timeoutMs, adviceFor = () => null }: Examined,
   check: () => Promise<Result>,

@@ -1,8 +1,8 @@
-/** How large the log was at a time: the commit position of its last event, which is a number of bytes. */
+/** `bytes` is the commit position of the log's last event. */
 type Sample = { readonly at: number; readonly bytes: bigint };
 
 const DAY_MS = 86_400_000;
-/** The time in milliseconds between two stored samples. */
+/** In milliseconds. */
 const SAMPLE_INTERVAL_MS = 30 * 60_000;
 /** The shortest time in milliseconds from which the growth of a day is estimated. */
 const MIN_SPAN_MS = 10 * 60_000;

@@ -27,10 +27,7 @@ const [LITTLE_SPACE_BYTES, MIN_SPACE_BYTES] = [GIB, GIB / 16];
 /** The maximum lag of a projection behind the log, in seconds. A higher lag is reported. */
 const MAX_LAG_SECONDS = 10;
 const DAY_MS = 86_400_000;
-/**
- * The maximum time until an audit head (the signed hash of the audit log) is posted to AUDIT_ANCHOR_URL, in
- * milliseconds. A longer time counts as a failure, because the worker tries again at least every 5 minutes.
- */
+/** In milliseconds, for posting an audit head (signed hash). A longer time is a failure: the worker retries at least every 5 minutes. */
 const MAX_ANCHOR_DELAY_MS = 900_000;
 const MAX_BACKUP_AGE_DAYS = 7;
 const PARKED_ADVICE =
@@ -40,13 +37,10 @@ const READ_ONLY_ADVICE = databaseCause({ code: '25006' })!.advice;
 
 type Db = Pick<ClientBase, 'query'>;
 
-/**
- * The result of the check of the event store. `platform` is null if the platform has not been started yet. `end` is the
- * position of the last event; null if there is none.
- */
+/** `platform` is null if the platform has not been started yet; `end`, the last event's position, if there is none. */
 export type StoreState = { readonly result: Result; readonly platform: string | null; readonly end: Position | null };
 
-/** Checks the event store through an open log. @throws LogError if the store does not answer */
+/** @throws LogError if the store does not answer */
 export const checkLog = async (log: Log): Promise<StoreState> => {
   const startedAt = performance.now();
   const last = await log.ping();
@@ -57,7 +51,7 @@ export const checkLog = async (log: Log): Promise<StoreState> => {
   return { result, platform, end: last?.position ?? null };
 };
 
-/** Checks the event store at a URL. @throws Error if it does not answer */
+/** @throws Error if the store does not answer */
 export const checkStore = async (url: string): Promise<StoreState> => {
   const log = openLog(url);
   return checkLog(log).finally(() => log.close());
@@ -83,18 +77,18 @@ export const checkPostgres = async (client: Db): Promise<Result> => {
   return ok(`version ${version}`);
 };
 
-/** Checks that Postgres also takes changes: a full disk, for example, prevents only those. @throws Error of the database */
+/** A full disk, for example, prevents only changes. @throws Error of the database */
 export const checkWritablePostgres = async (client: Db): Promise<Result> => {
   const result = await checkPostgres(client);
   if (result.level === 'ok') await testWrite(client);
   return result;
 };
 
-/** Returns the statuses that workers have published; null if no worker has created the tables yet. */
+/** Null if no worker has created the tables yet. */
 const statuses = async (client: Db): Promise<PublishedStatus[] | null> =>
   (await hasSystemTables(client)) ? publishedStatuses(client) : null;
 
-/** Checks that a worker runs. `startAdvice` says how to start one. */
+/** `startAdvice` says how to start a worker. */
 const checkWorkerProcess = async (client: Db, isStarted: boolean, startAdvice: string): Promise<Result> => {
   const [latest] = ((await statuses(client)) ?? []).sort((a, b) => a.silent_seconds - b.silent_seconds);
   if (!latest && !isStarted) return none('none has run yet');
@@ -107,10 +101,7 @@ const checkWorkerProcess = async (client: Db, isStarted: boolean, startAdvice: s
   return { ...ok(`${writer} reported ${silent_seconds.toFixed(1)} s ago`), figures };
 };
 
-/**
- * Returns the finding about reactors that wait; null if none of them waits. Only reactors to which `isIncluded` applies
- * count.
- */
+/** Null if no reactor waits. Only reactors to which `isIncluded` applies count. */
 const findWaitingReactors = async (client: Db, isIncluded: (name: string) => boolean = () => true): Promise<Result | null> => {
   const waiting = (await waitingReactors(client)).filter(({ name }) => isIncluded(name));
   if (waiting.length === 0) return null;
@@ -118,10 +109,7 @@ const findWaitingReactors = async (client: Db, isIncluded: (name: string) => boo
   return fail(causes.join('; '), waiting.map(({ remedy }) => remedy ?? 'read the log of the process work').join('; '));
 };
 
-/**
- * Checks that a worker runs, and that its reactors work. Only reactors to which `isIncluded` applies are checked.
- * `startAdvice` says how to start a worker.
- */
+/** Also checks the reactors to which `isIncluded` applies. `startAdvice` says how to start a worker. */
 export const checkWorker = async (
   client: Db,
   isStarted: boolean,
@@ -148,10 +136,7 @@ export const checkDeadDeliveries = async (client: Db): Promise<Result> => {
   return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
 };
 
-/**
- * Checks whether AUDIT_ANCHOR_URL receives the heads (signed hashes) of the audit logs. A failure is reported only
- * after some minutes, because the worker tries again.
- */
+/** A failed post of the heads (signed hashes) is reported only after some minutes, because the worker tries again. */
 export const checkAnchor = async (client: Db, url: string | undefined, now: number): Promise<Result> => {
   if (url === undefined) return none('AUDIT_ANCHOR_URL is not set: the heads of the audit logs stay on this platform');
   const found = await unanchoredHeads(client);
@@ -185,10 +170,7 @@ export const checkParkedStreams = async (client: Db): Promise<Result> => {
   return fail(`streams are parked: ${affected.map(({ name, parked_streams }) => `${name}: ${parked_streams}`).join(', ')}`, PARKED_ADVICE);
 };
 
-/**
- * Returns the directory, or its nearest existing parent. With external services, the data directory may not exist on
- * this machine yet.
- */
+/** With external services, the data directory may not exist on this machine yet. */
 const existingDirectory = (dir: string): string => (existsSync(dir) ? dir : existingDirectory(dirname(dir)));
 
 export const checkDiskSpace = async (dir: string): Promise<Result> => {
@@ -201,7 +183,6 @@ export const checkDiskSpace = async (dir: string): Promise<Result> => {
   return { ...ok(`${Math.round(free / GIB)} GiB are free`), figures };
 };
 
-/** Checks the age of the embedded store's last backup. */
 export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<Result> => {
   const advice = 'annals backup --to <new directory>, and copy the master key to another place';
   const last = readJson<BackupRecord>(join(dataDir, 'store', BACKUP_RECORD));
@@ -216,7 +197,7 @@ export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<
 
 type ServiceStatus = { readonly degraded: readonly string[]; readonly platform?: string | null };
 
-/** The platform to which the log belongs. `isKnown` is false if the log could not be read. */
+/** `isKnown` is false if the log could not be read. */
 export type Expected = { readonly isKnown: boolean; readonly platform: string | null };
 
 const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompared: boolean): Result => {
@@ -230,10 +211,7 @@ const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompare
   return ok(isCompared ? 'ready' : 'ready; not compared with the log');
 };
 
-/**
- * Checks that the HTTP service works, and that it belongs to this platform and not to another one. `startAdvice` says
- * how to start it.
- */
+/** Also checks that it belongs to this platform and not to another one. `startAdvice` says how to start it. */
 export const checkHttpService = async (url: string, { isKnown, platform }: Expected, startAdvice: string): Promise<Result> => {
   const response = await fetch(`${url}/readyz`).catch(() => null);
   if (!response && isKnown && !platform) return none(`nothing answers at ${url}: the platform has not been started yet`);

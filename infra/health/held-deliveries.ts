@@ -6,7 +6,7 @@ import { counted } from '../../domain/counted.ts';
 import { HELD_KINDS, type HeldKind } from '../../domain/webhooks/held-kind.ts';
 import { ok, type Result, reasonOf, warn } from './finding.ts';
 
-/** `contextOf` returns the context in which the budgets of a tenant's agents are read. */
+/** `contextOf` is for reading the budgets of a tenant's agents. */
 type HeldParts = {
   readonly reads: QueueCtx['reads'];
   readonly broker: RunnerBroker;
@@ -27,17 +27,13 @@ const CAUSES: Readonly<Record<HeldKind, string>> = {
 
 const BUDGETS_ADVICE = 'repair the event store: what budgets hold is read from it';
 
-/** Returns the totals that are known. */
 export const knownTotals = (totals: HeldTotals): readonly (HeldTotal & { readonly kind: HeldKind })[] =>
   HELD_KINDS.flatMap((kind) => {
     const total = totals[kind];
     return total instanceof Error ? [] : [{ kind, ...total }];
   });
 
-/**
- * Returns the finding about held deliveries. They are no fault: they go on by themselves. While budgets cannot be read, it
- * has only what rules hold.
- */
+/** No fault: held deliveries go on by themselves. While budgets cannot be read, has only what rules hold. */
 export const heldResult = (totals: HeldTotals): Result => {
   const known = knownTotals(totals);
   const figures = Object.fromEntries(known.map(({ kind, count }) => [`held_by_${kind}`, count]));

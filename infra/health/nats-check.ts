@@ -28,7 +28,6 @@ const jetStreamFailure = (error: unknown): Result => {
   return fail(`JetStream refuses requests: ${reasonOf(error)}`, 'enable JetStream for the account of NATS_ACCOUNT_SEED');
 };
 
-/** Returns whether the server accepts a client without credentials. */
 const isOpen = (natsUrl: string): Promise<boolean> =>
   connectNats({ natsUrl, natsAccountSeed: undefined }, { waitForServer: false }).then(
     (stranger) => stranger.close().then(() => true),
@@ -69,16 +68,13 @@ const judgeServer = async (connection: NatsConnection, address: Address, isServe
   return { ...ok(summary), figures: { stored_bytes: storage } };
 };
 
-/** Checks the server through an open connection. Rejects if the server does not answer. */
+/** Rejects if the server does not answer. */
 export const checkBroker = (connection: NatsConnection, address: Address): Promise<Result> =>
   judgeServer(connection, address, async () => false);
 
 const DEFAULT_SYNC_INTERVAL = '2m';
 
-/**
- * Reports how often the embedded nats-server syncs its streams to the disk. The value comes from the server's
- * configuration file, because a server does not report this setting to its clients.
- */
+/** How often the embedded server syncs to the disk: from its configuration file, because a server does not report it to clients. */
 export const checkSyncInterval = async (annalsData: string, natsUrl: string | undefined): Promise<Result> => {
   if (natsUrl) return none('not checked: the server of NATS_URL does not report it (see sync_interval in docs/clusters.md)');
   const file = join(annalsData, 'nats/nats.conf');

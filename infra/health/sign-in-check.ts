@@ -5,7 +5,7 @@ import { fail, none, ok, type Result } from './finding.ts';
 
 type SignInConfig = Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>;
 
-/** If an OpenID issuer is configured, checks whether it answers with its discovery document. */
+/** Asks a configured issuer for its discovery document. */
 export const checkSignIn = async (config: SignInConfig): Promise<Result> => {
   if (!config.oidcIssuer) return none('OIDC_ISSUER is not set: users sign in with API keys only');
   const { createIssuer } = await import('../oidc/issuer.ts');

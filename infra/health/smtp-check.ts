@@ -24,7 +24,6 @@ export const checkSmtp = async ({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<R
   }
 };
 
-/** Checks whether `annals serve` answers at SMTP_LISTEN as a mail server. */
 export const checkMailReceiver = async ({ smtpListen }: Pick<Config, 'smtpListen'>): Promise<Result> => {
   if (!smtpListen) return none('SMTP_LISTEN is not set: no mail is received from outside');
   const { host, port } = smtpListen;

@@ -4,10 +4,7 @@ import { readSpoolCounts, type SpoolCounts } from '../spool/spool-file.ts';
 import { lockSlot, slotPath, slotsWithFile, spoolDirectory } from '../spool/spool-slots.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
-/**
- * The number of deliveries that are waiting in the spool files of all processes. `abandoned` counts those in files that
- * no process has open.
- */
+/** Counts for the spools of all processes. `abandoned` are the deliveries in files that no process has open. */
 export type SpoolTotals = Pick<SpoolCounts, 'rows' | 'parked' | 'oldestAt'> & { readonly abandoned: number };
 
 const isAbandoned = (dir: string, number: number): boolean => {
@@ -16,7 +13,7 @@ const isAbandoned = (dir: string, number: number): boolean => {
   return slot !== undefined;
 };
 
-/** Counts the deliveries in the spool of a data directory. @throws Error if a file cannot be read */
+/** @throws Error if a file cannot be read */
 export const readSpoolTotals = (annalsData: string): SpoolTotals => {
   const dir = spoolDirectory(annalsData);
   const files = slotsWithFile(dir).map((number) => ({ ...readSpoolCounts(slotPath(dir, number)), number }));
@@ -29,7 +26,7 @@ export const readSpoolTotals = (annalsData: string): SpoolTotals => {
   };
 };
 
-/** Checks the spool. It stores deliveries while the event store cannot record them. */
+/** The spool stores deliveries while the event store cannot record them. */
 export const checkSpool = async (annalsData: string, startAdvice: string): Promise<Result> => {
   const dir = spoolDirectory(annalsData);
   if (!existsSync(dir)) return none('not checked: annals serve has not run with this ANNALS_DATA yet');

@@ -4,7 +4,7 @@ import { fail, type Result, reasonOf } from './finding.ts';
 
 type Cause = { readonly pattern: RegExp; readonly message: string; readonly advice: string };
 
-/** Explains error messages of the client that do not name the mistake in EVENTSTORE_URL. */
+/** The client's messages do not name the mistake in EVENTSTORE_URL. */
 const CAUSES: readonly Cause[] = [
   {
     pattern: /File was not found|userCertFile/,
@@ -60,10 +60,10 @@ const explain = (error: unknown): Reason => {
   return CAUSES.find(({ pattern }) => pattern.test(text)) ?? { message: reasonOf(error), advice: null };
 };
 
-/** Returns what to do about an error of the event store; null if it does not say why the store cannot be used. */
+/** Null if the error does not say why the store cannot be used. */
 export const storeAdvice = (error: unknown): string | null => explain(error).advice;
 
-/** Returns why a node does not answer; null if it answers. */
+/** Null if the node answers. */
 const examineNode = async (url: string): Promise<Reason | null> => {
   const log = openLog(url);
   try {
@@ -82,8 +82,7 @@ const NO_LEADER: Reason = {
 };
 
 /**
- * Returns the finding about an event store that does not answer. For a cluster, every host of the URL is asked, because
- * the client reports only that it has found no node. `downAdvice` is the advice if the reason needs no other one.
+ * Asks every host of a cluster, because the client reports only that it found no node. `downAdvice` is used if the reason needs no other.
  */
 export const explainStoreFailure = async (url: string, error: unknown, downAdvice: string): Promise<Result> => {
   const nodes = await Promise.all(nodeUrls(url).map(async (node) => ({ host: node.host, reason: await examineNode(node.url) })));
