@@ -6,10 +6,7 @@ const MAX_SOURCES = 1_000;
 
 type Counted = { loggedAt: number; count: number };
 
-/**
- * Creates a warning about what somebody outside has done, whose lines are limited: one for the first time, and then at
- * most one each minute for each source, with the number since the previous line. So a flood does not fill the log.
- */
+/** Warns of what outsiders do: the first time at once, then at most once a minute for each source, with the number since then. */
 export const createCountedWarnings = (logger: Pick<Logger, 'warn'>, message: string, now: () => number = Date.now) => {
   const sources = createLruMap<string, Counted>({ capacity: MAX_SOURCES });
   return (source: string, fields: object = {}): void => {

@@ -5,19 +5,13 @@ const MAX_FINDINGS = 10;
 
 const moreLine = (count: number, what: string): string => `… and ${count} more${what}: --verbose prints all`;
 
-/**
- * Returns the first ten of many findings, and a line that counts the others; with `isVerbose`, all of them. `indent` is
- * the beginning of that line.
- */
+/** Returns the first ten, and a line, which begins with `indent`, that counts the others; with `isVerbose`, returns all. */
 export const examplesOf = (lines: readonly string[], isVerbose: boolean, indent = ''): readonly string[] =>
   isVerbose || lines.length <= MAX_FINDINGS
     ? lines
     : [...lines.slice(0, MAX_FINDINGS), `${indent}${moreLine(lines.length - MAX_FINDINGS, '')}`];
 
-/**
- * Creates the output of a command that does the same to many things. Of each kind of line, `print` prints the first
- * three as they come, or all with `isVerbose`; `end` says how many of each kind were left out.
- */
+/** Prints the first three lines of each kind as they come, or all with `isVerbose`; `end` counts those left out. */
 export const createExamplePrinter = (isVerbose: boolean) => {
   const counts = new Map<string, number>();
   return {

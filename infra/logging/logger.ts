@@ -5,11 +5,7 @@ import { nonblockingStdout } from './nonblocking-stdout.ts';
 
 const MAX_REPORTED_POSITIONS = 10;
 
-/**
- * Returns the function that renders the current time as a field of a log line, for example
- * `,"time":"2026-11-22T10:00:00.123Z"`. Every request is logged, so it renders the date and the seconds only once per
- * second.
- */
+/** Returns for example `,"time":"2026-11-22T10:00:00.123Z"`. Renders all but the milliseconds only once per second. */
 const timeField = (): (() => string) => {
   let second = -1;
   let upToSecond = '';
@@ -24,15 +20,10 @@ const timeField = (): (() => string) => {
   };
 };
 
-/**
- * Returns options with which log lines have the level as a word and the time in ISO 8601, so that people can read them
- * without a tool.
- */
+/** Renders the level as a word and the time in ISO 8601, so that people can read them without a tool. */
 const readable = (): LoggerOptions => ({ formatters: { level: (level) => ({ level }) }, timestamp: timeField() });
 
-/**
- * Creates the logger of a process. It writes JSON lines to standard output, without characters that control a terminal.
- */
+/** Writes JSON lines to standard output, without characters that control a terminal. */
 export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino(
     {
@@ -53,10 +44,7 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
 export const createRequestLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino({ ...readable(), level: logLevel, name }, { write: nonblockingStdout().writeLater });
 
-/**
- * Creates a reporter of damage in the event log. `report` logs each damaged position once. `degradedParts` lists
- * damaged positions for the health check, ten at most.
- */
+/** `report` logs each damaged position once. `degradedParts` lists them for the health check, ten at most. */
 export const createCorruptionReporter = (logger: Logger) => {
   const positions = new Set<string>();
   const report = (message: string): void => {

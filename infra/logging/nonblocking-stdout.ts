@@ -15,17 +15,12 @@ const EMPTY = Buffer.alloc(0);
 
 const sleepSync = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/**
- * Opens standard output so that a write fails with EAGAIN instead of waiting for a slow reader.
- * @returns the file descriptor
- */
+/** A write then fails with EAGAIN instead of waiting for a slow reader. Returns the file descriptor. */
 const openOutput = (): number => {
-  // Reading `process.stdout` makes Node switch a pipe or socket to non-blocking writes. A file needs no switch, because
-  // writes to it do not wait for a reader.
+  // Reading `process.stdout` makes Node switch a pipe or socket to non-blocking writes. Writes to a file never wait.
   if (!isatty(STDOUT)) return process.stdout.fd;
   try {
-    // The shell uses the terminal's descriptor together with this process, and expects that writes to it block. So a
-    // separate descriptor is opened.
+    // The shell shares the terminal's descriptor and expects that writes to it block: open a separate one.
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return STDOUT;
@@ -47,10 +42,7 @@ const openLogOutput = (): LogOutput => {
   let isScheduled = false;
   let collecting: NodeJS.Timeout | undefined;
 
-  /**
-   * Writes the buffered lines.
-   * @returns true if all lines were written or dropped; false if the reader is too slow and some lines still wait
-   */
+  /** Returns false if the reader is too slow and some lines still wait. */
   const writeBuffered = (): boolean => {
     while (unwritten.length > 0 || buffered !== '') {
       if (unwritten.length === 0) {
@@ -83,8 +75,7 @@ const openLogOutput = (): LogOutput => {
   const schedule = (): void => {
     if (isScheduled) return;
     isScheduled = true;
-    // Lines are written at the end of the current turn of the event loop, so that all lines of the turn are written
-    // together.
+    // Write at the end of the turn of the event loop, so that all its lines are written together.
     setImmediate(flush);
   };
 
@@ -120,7 +111,7 @@ export const nonblockingStdout = (): LogOutput => {
 const EXIT_BROKEN_PIPE = 141;
 let ignoresBrokenPipe = false;
 
-/** Makes the process continue when its output cannot be written. */
+/** The process continues when its output cannot be written. */
 export const ignoreBrokenPipe = (): void => {
   ignoresBrokenPipe = true;
 };

@@ -3,18 +3,15 @@ import type { Logger } from 'pino';
 const STILL_DOWN_INTERVAL_MS = 60_000;
 
 export type OutageLog = {
-  /** Says that the service does not work. Logs the first time, and then once a minute. */
+  /** Logs the first time, and then once a minute. */
   readonly down: (reason: string) => void;
-  /** Says that the service works. Logs the end of an outage, and how long it lasted. */
+  /** Logs the end of an outage, and how long it lasted. */
   readonly up: () => void;
 };
 
 type Outage = { readonly since: number; reason: string; loggedAt: number };
 
-/**
- * Creates the log of the outages of one service: when it goes down, each minute while it is down, and when it is back.
- * Each line has the reason and the fields that `details` returns. `now` returns milliseconds.
- */
+/** `details` returns further fields of each line. `now` returns milliseconds. */
 export const createOutageLog = (
   logger: Pick<Logger, 'warn' | 'info'>,
   service: string,

@@ -1,9 +1,6 @@
 import { escapeLine } from './escape-controls.ts';
 
-/**
- * Prints one line of text or JSON. Control characters are escaped, because the line can contain what a server, a tenant
- * or a file says: it must neither control the terminal nor forge another line.
- */
+/** The line can contain what a server, a tenant or a file says: escaped, so that it neither controls the terminal nor forges a line. */
 export const printLine = (line: string): void => console.log(escapeLine(line));
 
 /** Prints one line to standard error, like `printLine`. */
