@@ -10,7 +10,7 @@ import { cappedCounter, type RefusalKind } from './capped-counter.ts';
 
 type Origin = { readonly actor: Actor; readonly ip: string | null; readonly userAgent: string | null };
 type RefusedRequest = { readonly access: AccessRefusal; readonly origin: Origin };
-/** An event and the origin of the refused request. The origin is stored in the event's metadata. */
+/** The origin is stored in the event's metadata. */
 type EventWithOrigin = AccessRefusalEvent & { readonly origin: Origin | null };
 
 const MAX_PATH_LENGTH = 512;

@@ -11,19 +11,15 @@ export type BatchDeps = { readonly log: Log; readonly logger: Pick<Logger, 'warn
 
 type PendingStream<T, E> = { readonly id: string; readonly tenant: string; readonly counter: CappedCounter<T, E> };
 
-/** The rules for recording one kind of refusals. */
 export type BatchOptions<T, E extends DomainEvent> = {
   readonly category: string;
   readonly createCounter: () => CappedCounter<T, E>;
   readonly meta: (id: string, event: E) => Pick<Metadata, 'actor' | 'ip' | 'userAgent'>;
-  /** Returns the part of an event that is stored. By default, this is the whole event. */
+  /** By default, the whole event. */
   readonly toStored?: (event: E) => DomainEvent;
 };
 
-/**
- * Creates a writer that records refusals in batches, after the responses have been sent, so that a flood of refused
- * requests does not cause one append each.
- */
+/** Records after the responses, so that a flood of refused requests does not cause one append each. */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
   { category, createCounter, meta, toStored = (event) => event }: BatchOptions<T, E>,
@@ -37,10 +33,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
     return { id: randomUUID(), type, data, meta: { tenant, at, v: 1, ...meta(id, event) } };
   };
 
-  /**
-   * Records the pending refusals of one stream. `isLast` is whether there will be no later attempt; if so, the refusals
-   * of the current minute are recorded, too.
-   */
+  /** `isLast`: there will be no later attempt, so the refusals of the current minute are recorded, too. */
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
     for (let counts = counter.take(now(), isLast); counts.length > 0; counts = counter.take(now(), isLast)) {
       const events = counts.map((entry) => eventOf(id, tenant, entry));
@@ -77,7 +70,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   return {
-    /** Adds a refusal. It will be recorded in the tenant's stream with the id `id`. */
+    /** `id` is that of the tenant's stream. */
     add: (tenant: string, id: string, refused: T, at: string): void => {
       const key = `${tenant}.${id}`;
       const stream = streams.get(key) ?? { id, tenant, counter: createCounter() };
@@ -85,10 +78,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
       stream.counter.add(refused, at);
       schedule();
     },
-    /**
-     * Records all pending refusals, including those of the current minute. Refusals that cannot be recorded are lost;
-     * their number is logged.
-     */
+    /** Records also the refusals of the current minute. Those that cannot be recorded are lost; their number is logged. */
     close: async (): Promise<void> => {
       await flushing;
       clearTimeout(timer);
@@ -97,10 +87,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 };
 
-/**
- * Appends events after the stream's last event. Retries on a conflict, because other processes also write to the
- * stream.
- */
+/** Retries on a conflict, because other processes also write to the stream. */
 const appendAtEnd = async (log: Log, stream: string, events: readonly NewEvent[]): Promise<void> => {
   for (let attempt = 1; ; attempt++) {
     const last = await log.last(stream);

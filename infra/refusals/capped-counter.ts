@@ -1,18 +1,14 @@
 const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
-/**
- * The name under which refusals are counted together if their callers are unknown, or if there are more than
- * `MAX_CALLERS` callers in the minute.
- */
+/** Counts refusals of unknown callers, and of those after the first `MAX_CALLERS` of a minute. */
 const OTHERS = 'others';
 
-/** An event and its time (RFC 3339 UTC with milliseconds). */
+/** `at` is RFC 3339 UTC with milliseconds. */
 export type TimedEvent<E> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
-/** Describes one kind of refusals: how they become events, and who the caller of a refusal is. */
 export type RefusalKind<T, E> = {
   readonly single: (refused: T) => E;
   /** Returns the event for a number of further refusals of one caller within a minute. */
@@ -26,9 +22,8 @@ export type RefusalKind<T, E> = {
 const MINUTE_LENGTH = 16;
 
 /**
- * Creates a counter that converts refusals to a limited number of events, so that very many refusals do not fill the
- * log. The first 60 refusals of each minute become one event each. The others become one event per caller, with the
- * number of refusals.
+ * Very many refusals must not fill the log: the first 60 of each minute become one event each, the others one event per caller with their
+ * number.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   /** The minute of the last refusal. Empty after `take` if this minute is over, or ahead of a clock that was set back. */
@@ -53,7 +48,7 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
     singles = 0;
   };
 
-  /** Begins a new minute if `at` is in it. An earlier time, of a request that took long, changes nothing. */
+  /** An earlier time, of a request that took long, changes nothing. */
   const advanceTo = (at: string): void => {
     if (at.slice(0, MINUTE_LENGTH) <= minute) return;
     closeMinute();
@@ -66,10 +61,7 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       if (!isOnlyCounted(refused) && singles++ < MAX_SINGLE_PER_MINUTE) pending.push({ event: single(refused), at });
       else count(callerOf(refused) ?? OTHERS, at);
     },
-    /**
-     * Removes and returns the pending events. If `includeCurrentMinute` is true, they include the counts of the current
-     * minute.
-     */
+    /** `includeCurrentMinute` adds the counts of the current minute. */
     take: (at: string, includeCurrentMinute: boolean): readonly TimedEvent<E>[] => {
       const isSameMinute = at.slice(0, MINUTE_LENGTH) === minute;
       if (includeCurrentMinute || !isSameMinute) closeMinute();
@@ -78,20 +70,13 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       pending = [];
       return events;
     },
-    /**
-     * Puts events that could not be recorded back into the counter. To limit the memory, only the oldest 1,000 events
-     * are kept.
-     * @returns the number of dropped events
-     */
+    /** Takes events that could not be recorded. Keeps only the oldest 1,000 of them; returns the number of dropped ones. */
     putBack: (events: readonly TimedEvent<E>[]): number => {
       const all = [...events, ...pending];
       pending = all.slice(0, MAX_PENDING);
       return all.length - pending.length;
     },
-    /**
-     * Returns whether the counter can be discarded: no event or count is pending, and the minute of the last refusal is
-     * over.
-     */
+    /** True if nothing is pending, and the minute of the last refusal is over: the counter can then be discarded. */
     isIdle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, MINUTE_LENGTH) !== minute,
   };
 };

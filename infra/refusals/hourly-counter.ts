@@ -12,7 +12,7 @@ const MAX_PENDING = 100_000;
 /** The number of characters of a time (RFC 3339) up to its hour, its tens of minutes and its minute. */
 const [HOUR_LENGTH, TEN_MINUTES_LENGTH, MINUTE_LENGTH] = [13, 15, 16];
 
-/** Refusals that are only counted. `latest` is the last of them, and `isOfMany` whether they have several callers. */
+/** `latest` is the last of these refusals; `isOfMany`: they have several callers. */
 export type Sum<T> = {
   readonly count: number;
   readonly first: string;
@@ -24,7 +24,7 @@ export type Sum<T> = {
 type Listed<T> = { readonly refused: T; readonly at: string; readonly isSingle: boolean };
 type Pending<T> = Listed<T> | { readonly sum: Sum<T> };
 
-/** How refusals become events. `callerOf` returns the key under which the refusals of a caller are counted. */
+/** `callerOf` returns the key by which refusals are counted. */
 export type HourlyKind<T, E> = {
   readonly listed: (refused: readonly T[]) => E;
   readonly summed: (sum: Sum<T>) => E;
@@ -51,10 +51,7 @@ const closeSums = <T, E>({ sums, pending }: Counter<T, E>): void => {
   sums.clear();
 };
 
-/**
- * Begins a new hour, ten minutes and minute if `at` is in them. An earlier time, of a request that took long, changes
- * nothing.
- */
+/** An earlier time, of a request that took long, changes nothing. */
 const advanceTo = <T, E>(counter: Counter<T, E>, at: string): void => {
   if (at.slice(0, MINUTE_LENGTH) <= counter.minute) return;
   const [hour, tenMinutes, minute] = [at.slice(0, HOUR_LENGTH), at.slice(0, TEN_MINUTES_LENGTH), at.slice(0, MINUTE_LENGTH)];
@@ -131,7 +128,7 @@ export const hourlyCounter = <T, E>(kind: HourlyKind<T, E>): CappedCounter<T, E>
     add: (refused, at) => add(counter, refused, at),
     take: (at, includeCurrent) => take(counter, at, includeCurrent),
     putBack: () => putBack(counter),
-    // Until the hour is over, the counter knows how many refusals of each caller were listed.
+    // The counter knows how many refusals of each caller were listed until the hour is over.
     isIdle: (at) => counter.pending.length === 0 && counter.sums.size === 0 && at.slice(0, HOUR_LENGTH) !== counter.hour,
   };
 };

@@ -21,10 +21,7 @@ const kind: HourlyKind<Refused, SkillRefusalEvent> = {
 
 export const skillRefusalCounter = () => hourlyCounter(kind);
 
-/**
- * Creates the writer that records refused calls of skills, after the responses have been sent. Every call is recorded or
- * counted. Calls of a webhook that does not exist are not recorded, because they belong to no tenant.
- */
+/** Records after the responses. Calls of a webhook that does not exist are not recorded, because they belong to no tenant. */
 export const skillRefusalWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter<Refused, SkillRefusalEvent>(deps, {
     category,

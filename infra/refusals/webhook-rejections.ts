@@ -13,10 +13,7 @@ const kind: RefusalKind<Rejection, RejectionEvent> = {
 
 export const rejectionCounter = () => cappedCounter(kind);
 
-/**
- * Creates the writer that records rejected webhook calls in batches, after the responses have been sent. So a flood of
- * forged requests does not cause one append per request.
- */
+/** Records after the responses, so that a flood of forged requests does not cause one append each. */
 export const rejectionWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter(deps, {
     category,
