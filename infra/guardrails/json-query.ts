@@ -6,12 +6,9 @@ import type { ValuePath } from '../../domain/webhooks/json-values.ts';
 import { createLruMap } from '../lru-map.ts';
 import { parsePattern } from './text-pattern.ts';
 
-/**
- * The maximum nesting of a query's results. Bodies have at most 64 levels, and the scalar values in them are one level
- * deeper.
- */
+/** Bodies have at most 64 levels, and the scalar values in them are one level deeper. */
 const MAX_LEVELS = 66;
-/** The maximum number of values that a query may select. A query that selects more fails. */
+/** A query that selects more values fails. */
 const MAX_SELECTED = 100_000;
 const MAX_PATTERNS = 500;
 
@@ -23,10 +20,7 @@ const patternOf = (text: string): RE2JS => {
   return known;
 };
 
-/**
- * Returns a function for JSONPath queries (RFC 9535) that matches a text with a pattern. It replaces the function of
- * the library, whose matcher backtracks.
- */
+/** A JSONPath function (RFC 9535). Replaces that of the library, whose matcher backtracks. */
 const patternFunction = (matches: (pattern: RE2JS, text: string) => boolean) => ({
   argTypes: [FunctionExpressionType.ValueType, FunctionExpressionType.ValueType],
   returnType: FunctionExpressionType.LogicalType,
@@ -39,14 +33,9 @@ environment.functionRegister.set('search', patternFunction((pattern, text) => pa
 
 type Node = Readonly<Record<string, unknown>>;
 const PATTERN_FUNCTIONS: readonly unknown[] = ['match', 'search'];
-/** The properties of a syntax-tree node that are not its children. */
 const NO_CHILDREN: readonly string[] = ['environment', 'token'];
 
-/**
- * Checks the patterns in a parsed query. They must be literals in the query: a pattern from the body of a delivery
- * could be hostile.
- * @throws Error
- */
+/** Patterns must be literals: one from the body of a delivery could be hostile. @throws Error */
 const checkPatterns = (node: unknown): void => {
   if (typeof node !== 'object' || node === null) return;
   const { name, args } = node as Node;
@@ -70,7 +59,7 @@ const ORDERS: Readonly<Record<string, (left: bigint, right: bigint) => boolean>>
 
 const isNumeric = (value: unknown): boolean => typeof value === 'number' || isLarge(value);
 
-/** The value of an operand: if it is a list of one value, this value. */
+/** A list of one value counts as this value. */
 const operandOf = (operand: unknown): unknown =>
   operand instanceof JSONPathNodeList && operand.nodes.length === 1 ? operand.nodes[0]!.value : operand;
 
@@ -89,7 +78,7 @@ const compareExactly = (node: Comparison): void => {
   };
 };
 
-/** Makes a parsed query compare large whole numbers exactly: those in the query, and those in documents. */
+/** Compares large whole numbers exactly, in the query and in documents. */
 const makeExact = (node: unknown): void => {
   if (typeof node !== 'object' || node === null) return;
   const { value, token, operator, left, right } = node as Node;
@@ -109,7 +98,7 @@ const parseQuery = (path: string): JSONPathQuery => {
   }
 };
 
-/** Compiles a JSONPath query. @throws Error with a text for the user if the query is not valid */
+/** @throws Error with a text for the user if the query is not valid */
 export const compileJsonQuery = (path: string): JsonQuery => {
   const query = parseQuery(path);
   return {

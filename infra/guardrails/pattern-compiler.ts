@@ -9,7 +9,7 @@ const MAX_COMPILED = 1_000;
 
 const compiled = createLruMap<string, TextPattern>({ capacity: MAX_COMPILED });
 
-/** Returns the compiled pattern, from memory if possible. @throws Error like `compileTextPattern` */
+/** Uses a cache. @throws Error like `compileTextPattern` */
 export const textPattern = (pattern: string): TextPattern => {
   const known = compiled.get(pattern) ?? compileTextPattern(pattern);
   compiled.set(pattern, known);

@@ -7,9 +7,8 @@ import type { RulesTask } from './rules-worker.ts';
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Creates the function that evaluates rules. Rules that do not read the body are compiled once per rule set, and
- * evaluated at once in this thread. All other rules, and the built-in checks that are still to be made, run in a
- * separate thread.
+ * Rules that do not read the body are compiled once per rule set and evaluated at once. All others, and the built-in checks that are still
+ * to be made, run in a separate thread.
  */
 export const createRuleEvaluator = (options: RulesClientOptions) => {
   const client = createRulesClient(options);
@@ -23,8 +22,7 @@ export const createRuleEvaluator = (options: RulesClientOptions) => {
 
   return {
     /**
-     * Evaluates the rules of a tenant for a delivery.
-     * @returns the result; null if the evaluation fails or exceeds the time limit, or if too many deliveries wait
+     * Null if the evaluation fails or exceeds the time limit, or if too many deliveries wait.
      * @throws Refusal unavailable if the evaluator is closed
      */
     evaluate: (

@@ -37,10 +37,7 @@ type Job = {
   readonly reject: (error: Refusal) => void;
 };
 
-/**
- * The thread that runs the jobs, one at a time. `known` contains the numbers of the rule sets that were sent to it.
- * `usedMs` is the processor time that it had used when it became ready or replied for the last time.
- */
+/** Runs one job at a time. `known` has the numbers of the rule sets sent to it; `usedMs` is its processor time at its last reply. */
 type Thread = { readonly worker: Worker; readonly known: Set<number>; isReady: boolean; usedMs: number };
 
 /** The times are milliseconds of processor time. */
@@ -53,10 +50,7 @@ const cpuOf = ({ worker }: Thread): Promise<number> =>
     () => 0,
   );
 
-/**
- * Creates the function that returns the number of a rule set. In messages to the thread, this number identifies the
- * rule set.
- */
+/** In messages to the thread, the number identifies the rule set. */
 const createSetNumbers = () => {
   const numbers = new WeakMap<RuleSet, number>();
   let last = 0;
@@ -99,7 +93,7 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS, maxWait
     finish(null);
   };
 
-  /** Ends the thread if it has used more processor time for the job than it may. Otherwise, checks it again later. */
+  /** Ends the thread if it has used too much processor time for the job. Otherwise, checks again later. */
   const checkTime = async (from: Thread, job: Job): Promise<void> => {
     const leftMs = job.timeLimitMs - ((await cpuOf(from)) - from.usedMs);
     if (active !== job || thread !== from) return;
@@ -164,8 +158,7 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS, maxWait
 
   return {
     /**
-     * Evaluates the rules of a tenant for a delivery.
-     * @returns the result; null if the evaluation fails or exceeds the time limit, or if too many deliveries wait
+     * Null if the evaluation fails or exceeds the time limit, or if too many deliveries wait.
      * @throws Refusal unavailable if the client is closed
      */
     evaluate: (

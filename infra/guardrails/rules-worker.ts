@@ -8,7 +8,7 @@ import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createLruMap } from '../lru-map.ts';
 import { ruleTools } from './rule-tools.ts';
 
-/** A task for the thread. `set` is the number of the rule set; the rule set itself is sent only with its first task. */
+/** `set` is the number of the rule set, which is sent only with its first task. */
 export type RulesTask = {
   readonly id: number;
   readonly set: number;
@@ -17,14 +17,11 @@ export type RulesTask = {
   readonly content: ReceivedContent;
 };
 
-/**
- * The reply of the thread. `unknown`: the thread does not have the rule set. `failed`: the evaluation threw this error.
- */
+/** `unknown`: the thread does not have the rule set. `failed`: the evaluation threw this error. */
 type Reply = { readonly id: number } & ({ readonly result: RulesResult } | { readonly unknown: true } | { readonly failed: string });
 
-/** `usedMs` is the processor time that the thread has used until now, in milliseconds. */
+/** `usedMs` is the thread's processor time until now, in milliseconds. */
 export type RulesReply = Reply & { readonly usedMs: number };
-/** The first message of the thread. */
 export type ThreadReady = { readonly ready: true; readonly usedMs: number };
 
 const MAX_SETS = 1_000;

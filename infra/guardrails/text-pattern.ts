@@ -37,10 +37,7 @@ export const parsePattern = (pattern: string): RE2JS => {
   return compiled;
 };
 
-/**
- * Compiles a pattern that finds parts of texts.
- * @throws Error like `parsePattern`, and also if the pattern matches the empty text
- */
+/** @throws Error like `parsePattern`, and also if the pattern matches the empty text */
 export const compileTextPattern = (pattern: string): TextPattern => {
   const compiled = parsePattern(pattern);
   if (compiled.test('')) throw new Error('must not match the empty text');

@@ -19,10 +19,7 @@ const RELAY_HELP = {
   annals_relay_lag_seconds: 'Age of the oldest of them, in seconds',
 } as const;
 
-/**
- * The functions that read the values. A function returns null if there is no value, or if another process exports the
- * metric.
- */
+/** A function returns null if there is no value, or if another process exports the metric. */
 export type BrokerReadings = {
   readonly relayLag: () => Promise<RelayLag | null>;
   readonly backlog: () => Promise<Backlog | null>;

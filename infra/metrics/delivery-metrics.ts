@@ -4,10 +4,7 @@ import type { CountWebhook, WebhookOutcome } from '../webhooks/count-deliveries.
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type Counter, createCounter, createHistogram } from './series.ts';
 
-/**
- * The buckets of the histogram, in seconds. They range from a runner that is already waiting to a runner that was
- * offline for days.
- */
+/** In seconds. They range from a runner that is already waiting to one that was offline for days. */
 const DELIVERY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 const GIVEN_UP = ['max_deliveries', 'terminated'] as const;
 
@@ -17,7 +14,7 @@ export const countWebhooks = ({ registry }: Pick<ProcessMetrics, 'registry'>): C
     name: 'annals_deliveries_total',
     help: 'Webhook calls by outcome: accepted, blocked, duplicate, rejected, handshake, or unavailable (the sender has to repeat it)',
   });
-  // The counters are in three nested maps. Building a text as a key for every call would take longer.
+  // Nested maps: building a text as a key for every call would take longer.
   const byOutcome = new Map<string, Map<string, Map<string, Counter>>>();
   const counterOf = (outcome: WebhookOutcome, reason: string, provider: string): Counter =>
     byOutcome
@@ -30,10 +27,7 @@ export const countWebhooks = ({ registry }: Pick<ProcessMetrics, 'registry'>): C
   return (outcome, reason, provider) => counterOf(outcome, reason, provider).add();
 };
 
-/**
- * Adds the metrics about the outcomes of messages to runners. Returns the function that counts one message that was
- * acknowledged or given up.
- */
+/** The function counts one message that was acknowledged or given up. */
 export const measureSettledMessages = ({ registry }: Pick<ProcessMetrics, 'registry'>): ((settled: SettledMessage) => void) => {
   const duration = createHistogram(
     registry,

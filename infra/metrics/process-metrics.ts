@@ -4,33 +4,24 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import { SHARED_RESOURCES, shareRefusals } from '../threads/share-refusals.ts';
 import { type Labels, registerMetric, type Value } from './series.ts';
 
-/**
- * The maximum time in milliseconds that a scrape waits for values from other services. Metrics that have no value by
- * then are left out of the scrape.
- */
+/** For values from other services, in milliseconds. A scrape leaves out metrics that have no value by then. */
 const READ_TIMEOUT_MS = 2_000;
 
-/**
- * One series of each metric in a group. `values` maps metric names to values. If a metric has no value, it has no such
- * series.
- */
+/** `values` maps metric names to values; a metric without a value has no such series. */
 export type Reading<Name extends string> = { readonly labels: Labels; readonly values: Readonly<Partial<Record<Name, number | null>>> };
 
 /** Metrics whose values are read together. `help` maps the names of the metrics to their help texts. */
 export type MetricGroup<Name extends string> = {
   readonly help: Readonly<Record<Name, string>>;
-  /**
-   * Reads the values at every scrape. If this fails or takes longer than 2 s, the metrics of the group are left out of
-   * that scrape.
-   */
+  /** Called at every scrape. If this fails or takes more than 2 s, the scrape leaves the group out. */
   readonly read: () => Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
 };
 
 export type ProcessMetrics = {
   readonly registry: Registry;
-  /** Adds a group of metrics. A metric whose name ends in `_total` is a counter; all others are gauges. */
+  /** A metric whose name ends in `_total` is a counter; all others are gauges. */
   readonly addGroup: <Name extends string>(group: MetricGroup<Name>) => void;
-  /** Reads all values. @returns them in the text format of Prometheus, with the content type of that format */
+  /** Reads all values, in the text format of Prometheus. */
   readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 

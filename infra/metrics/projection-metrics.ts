@@ -32,10 +32,7 @@ const readingOf = (status: ProjectionStatus): Reading<keyof typeof HELP> => ({
   },
 });
 
-/**
- * Adds the metrics of the projections that this process writes. Only one process writes a projection, so only one
- * exports its metrics.
- */
+/** Only one process writes a projection, so only one exports its metrics. */
 export const addProjectionMetrics = (metrics: ProcessMetrics, statuses: () => readonly ProjectionStatus[]): void =>
   metrics.addGroup({
     help: HELP,

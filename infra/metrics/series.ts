@@ -1,15 +1,13 @@
 import type { Metric, Registry } from 'prom-client';
 
-// The counters and histograms in this file replace those of prom-client, which looks up a series by its labels at every
-// call; this takes about half a microsecond. Here, a caller looks up a series once and keeps it. prom-client only
-// renders the values.
+// These replace the counters and histograms of prom-client, which looks up a series by its labels at every call (half a microsecond). Here,
+// a caller looks up a series once and keeps it. prom-client only renders the values.
 
 export type Labels = Readonly<Record<string, string>>;
 
 export type Counter = { readonly add: (amount?: number) => void };
 export type Histogram = { readonly observe: (value: number) => void };
 
-/** The name, help text and label names of a metric. */
 export type Description<Label extends string> = {
   readonly name: string;
   readonly help: string;
@@ -18,23 +16,19 @@ export type Description<Label extends string> = {
 
 export type Value = { readonly metricName?: string; readonly labels: Labels; readonly value: number };
 
-/** Registers a metric. `values` returns its series at every scrape. */
+/** `values` returns the series at every scrape. */
 export const registerMetric = (
   registry: Registry,
   type: 'counter' | 'gauge' | 'histogram',
   { name, help }: Pick<Description<string>, 'name' | 'help'>,
   values: () => readonly Value[],
 ): void => {
-  // prom-client renders any object that has the method `get`. Only its TypeScript types require an instance of its own
-  // classes.
+  // prom-client renders any object with the method `get`; only its types require its own classes.
   const metric = { name, help, type, get: async () => ({ name, help, type, values: values() }) };
   registry.registerMetric(metric as unknown as Metric);
 };
 
-/**
- * Returns a function that creates a series at the first call with certain label values. Later calls with these values
- * return the same series.
- */
+/** Later calls with the same label values return the same series. */
 const rememberSeries = <Label extends string, Series>(create: (labels: Labels) => Series) => {
   const known = new Map<string, Series>();
   return (labels: Readonly<Record<Label, string>>): Series => {
@@ -45,10 +39,7 @@ const rememberSeries = <Label extends string, Series>(create: (labels: Labels) =
   };
 };
 
-/**
- * Registers a counter. Returns a function that finds or creates the series with these labels. Its value is 0 before the
- * first `add`.
- */
+/** The function finds or creates the series with these labels. Its value is 0 before the first `add`. */
 export const createCounter = <Label extends string = never>(registry: Registry, description: Description<Label>) => {
   const all: { labels: Labels; value: number }[] = [];
   registerMetric(registry, 'counter', description, () => all);
@@ -75,10 +66,7 @@ const valuesOf = (name: string, bounds: readonly number[], { labels, counts, sum
   return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: total }];
 };
 
-/**
- * Registers a histogram. `bounds` are the upper bounds of its buckets, in ascending order. Returns a function that
- * finds or creates the series with these labels.
- */
+/** `bounds` are upper bounds in ascending order. The function finds or creates the series with these labels. */
 export const createHistogram = <Label extends string = never>(
   registry: Registry,
   description: Description<Label>,

@@ -19,7 +19,6 @@ type Check = () => boolean | Promise<boolean>;
  */
 export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', Check> & { file_store?: Check }>;
 
-/** Adds the histogram of the duration of appends to the log, and returns the function that observes one append. */
 export const measureAppends = ({ registry }: Pick<ProcessMetrics, 'registry'>) => {
   const durations = createHistogram<'outcome'>(
     registry,
@@ -34,7 +33,6 @@ export const measureAppends = ({ registry }: Pick<ProcessMetrics, 'registry'>) =
   return (outcome: AppendOutcome, milliseconds: number): void => series[outcome].observe(milliseconds / 1_000);
 };
 
-/** Adds gauges that say which services answer this process. */
 export const addDependencyMetrics = (metrics: ProcessMetrics, checks: DependencyChecks): void =>
   metrics.addGroup({
     help: { annals_dependency_up: 'Whether the service answers this process (1) or not (0)' },
@@ -47,10 +45,7 @@ export const addDependencyMetrics = (metrics: ProcessMetrics, checks: Dependency
       ),
   });
 
-/**
- * Returns whether the event store in use is the embedded one in this data directory. If so, its URL contains the secret
- * in the directory.
- */
+/** The URL of the embedded store contains the secret in its directory. */
 export const isStoreOf = (dir: string, eventstoreUrl: string): boolean => {
   const secret = readText(join(dir, 'secret'));
   return secret !== undefined && eventstoreUrl.includes(`connectionName=${encodeURIComponent(secret)}`);
@@ -67,17 +62,14 @@ export const occupiedBytes = async (dir: string): Promise<number> => {
   return bytes;
 };
 
-/** Returns the number of free bytes in the file system of a directory; null if the directory does not exist. */
+/** Null if the directory does not exist. */
 const freeBytes = (dir: string): Promise<number | null> =>
   statfs(dir).then(
     ({ bavail, bsize }) => bavail * bsize,
     () => null,
   );
 
-/**
- * Returns the size of the embedded event store, and the free space for the data directory. The size is null if the
- * store is not on this machine.
- */
+/** The size of the store is null if it is not on this machine. */
 export const readStorage = async ({ annalsData, eventstoreUrl = '' }: Pick<Config, 'annalsData' | 'eventstoreUrl'>) => {
   const dir = join(annalsData, 'store');
   return {

@@ -5,9 +5,6 @@ import { createCounter } from './series.ts';
 
 const RESULTS = ['recorded', 'known', 'erased', 'parked'] as const;
 
-/**
- * Adds the counter of the deliveries that have left the spool, and returns the function that counts such deliveries.
- */
 export const countDrained = ({ registry }: Pick<ProcessMetrics, 'registry'>): DrainOptions['onDrained'] => {
   const seriesOf = createCounter<'result'>(registry, {
     name: 'annals_spool_drained_total',
