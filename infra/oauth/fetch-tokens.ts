@@ -52,10 +52,7 @@ const standardTokens = (answer: Answer): Answer => {
 
 type Standard = { readonly status: number; readonly body: Uint8Array | string; readonly isJson: boolean };
 
-/**
- * Returns the answer of a token endpoint in the form of RFC 6749. GitHub and Slack report errors with status 200, and some
- * proxies change the content type.
- */
+/** Returns the form of RFC 6749. GitHub and Slack report errors with status 200, and some proxies change the content type. */
 const standardAnswer = (status: number, bytes: Uint8Array): Standard => {
   const answer = membersIn(bytes);
   if (!answer) return { status, body: bytes, isJson: false };
@@ -66,7 +63,7 @@ const standardAnswer = (status: number, bytes: Uint8Array): Standard => {
   return { status: 200, body: JSON.stringify(standardTokens(answer)), isJson: true };
 };
 
-/** Sends the requests of the OAuth library with the guarded client. Redirects are not followed. */
+/** Redirects are not followed. */
 export const fetchTokens =
   (client: GuardedClient): CustomFetch =>
   async (url, { method, headers, body }) => {

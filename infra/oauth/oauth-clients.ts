@@ -40,10 +40,7 @@ const statusOf = (cause: unknown): number | undefined => {
 
 const isDown = (causes: readonly unknown[]): boolean => causes.map(statusOf).some((status = 0) => status >= 500 || status === 429);
 
-/**
- * Returns the refusal that tells the user why a request to the provider `name` failed. Of the error, it contains at most
- * the provider's status and error code, or the message of an EgressError. It does not log the error.
- */
+/** Contains at most the provider's status and error code, or the message of an EgressError. Does not log the error. */
 const refusalOf = (library: Library, name: string, error: unknown): Refusal => {
   const causes = causesOf(error);
   if (error instanceof library.ResponseBodyError && isAboutClient(error.error)) return refusalOfTokenError(name, error);
@@ -63,10 +60,7 @@ const serverOf = ({ issuer, authorizationUrl, tokenUrl, revocation, sendsIssuer 
   authorization_response_iss_parameter_supported: sendsIssuer,
 });
 
-/**
- * Creates the OAuth clients. The OAuth library is loaded when the first account is connected, because most processes do
- * not need it.
- */
+/** Loads the OAuth library when the first account is connected: most processes do not need it. */
 export const createOAuthClients = (options: OAuthOptions): OAuthClients => {
   const { clients, client, publicUrl, logger, now = Date.now, providers = OAUTH_PROVIDERS } = options;
   const callback = `${publicUrl}/integrations/callback`;

@@ -7,7 +7,6 @@ import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import type { EgressRequest } from '../egress/redirect.ts';
 
-/** The values and functions that are needed to revoke tokens at one provider. */
 type Parts = {
   readonly library: typeof oauth;
   readonly provider: OAuthProvider;
@@ -21,7 +20,7 @@ const LIMITS = { totalMs: 10_000, maxBytes: 64 * 1024, maxRedirects: 0 };
 
 const basic = ({ clientId, clientSecret }: OAuthClient): string => `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
 
-/** Returns the request to GitHub that revokes all tokens that the client has for this user. */
+/** Revokes all tokens that the client has for this user. */
 const githubRequest = (url: string, { oauthClient }: Parts, { access_token }: Tokens): EgressRequest => ({
   url: `${url}/${encodeURIComponent(oauthClient.clientId)}/grant`,
   method: 'DELETE',
@@ -41,10 +40,7 @@ const send = async (client: GuardedClient, request: EgressRequest): Promise<Revo
   return status < 300 ? 'revoked' : 'refused';
 };
 
-/**
- * Revokes the refresh token or, if there is none, the access token (RFC 7009). All other tokens are derived from the
- * revoked one.
- */
+/** Revokes the refresh token or else the access token (RFC 7009). All others are derived from it. */
 const sendStandard = async ({ library, configuration }: Parts, { refresh_token, access_token }: Tokens): Promise<Revocation> => {
   try {
     await library.tokenRevocation(configuration, (refresh_token ?? access_token).reveal());

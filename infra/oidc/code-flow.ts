@@ -27,10 +27,7 @@ const isIssuerDown = (error: unknown): boolean => {
   return error.code === 'OAUTH_TIMEOUT' || (statusOfResponse(error.cause) ?? 0) >= 500;
 };
 
-/**
- * Returns the refusal that explains why the issuer did not confirm the sign-in. Its details are not shown to the user,
- * but logged.
- */
+/** The reason why the issuer did not confirm the sign-in is logged, and not shown to the user. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `The issuer answered ${error.error}`);
   if (isIssuerDown(error)) return issuerUnavailable();
@@ -40,7 +37,7 @@ const refusalOf = (error: unknown): Refusal => {
 type Options = {
   readonly issuer: Issuer;
   readonly publicUrl: string;
-  /** The encryption key: 32 bytes, the same in all processes of the platform. */
+  /** 32 bytes, the same in all processes of the platform. */
   readonly key: Uint8Array;
   readonly now: () => number;
   readonly logger: Logger;
@@ -48,7 +45,7 @@ type Options = {
   readonly trustsEmail: boolean;
 };
 
-/** Encrypts a pending sign-in, so that the browser can neither read nor change it. */
+/** The browser can neither read nor change it. */
 const seal = ({ state, ...rest }: PendingSignIn, { key, now }: Options): Promise<string> =>
   new EncryptJWT(rest)
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
@@ -56,7 +53,7 @@ const seal = ({ state, ...rest }: PendingSignIn, { key, now }: Options): Promise
     .setExpirationTime(new Date(now() + MAX_SIGN_IN_MINUTES * 60_000))
     .encrypt(key);
 
-/** Decrypts a pending sign-in. @throws Refusal unauthorized if it has expired or was changed */
+/** @throws Refusal unauthorized if it has expired or was changed */
 const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSignIn> => {
   try {
     const { payload } = await jwtDecrypt<Omit<PendingSignIn, 'state'>>(sealed, key, {
@@ -73,10 +70,7 @@ const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSig
 
 type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
 
-/**
- * Returns the claims of the ID token. If they lack the e-mail address, or whether it is verified, the claims of the
- * issuer's userinfo endpoint are added, unless they are about another address.
- */
+/** Adds claims of the userinfo endpoint if the address, or whether it is verified, is missing, unless they are about another address. */
 const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens, logger: Logger) => {
   const claims = tokens.claims()!;
   const { email, email_verified } = claims;
@@ -91,10 +85,7 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens, logge
   }
 };
 
-/**
- * Creates the authorization code flow with PKCE. Between the two requests of a sign-in, the platform stores nothing.
- * The state of the sign-in is in an encrypted cookie in the browser.
- */
+/** Uses PKCE. The platform stores nothing: the state is in an encrypted cookie in the browser. */
 export const createCodeFlow = (options: Options): CodeFlow => {
   const { issuer, publicUrl, logger, now, trustsEmail } = options;
   const callback = `${publicUrl}/auth/callback`;

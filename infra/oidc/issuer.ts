@@ -7,10 +7,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
-/**
- * After a failed attempt to fetch the issuer's discovery document, requests are refused for this time (milliseconds)
- * without a new attempt.
- */
+/** How long requests are refused after the discovery document could not be fetched, in milliseconds. */
 const RETRY_DELAY_MS = 1_000;
 
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret' | 'oidcTrustEmail'>>;
@@ -18,15 +15,14 @@ export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 
 export const issuerUnavailable = (): Refusal =>
   new Refusal('unavailable', 'The issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
 
-/** Returns the name that the discovery document gives the issuer, if it is another one than OIDC_ISSUER; otherwise null. */
+/** The issuer in the discovery document, if it differs from OIDC_ISSUER; otherwise null. */
 const otherName = (error: unknown): string | null => {
   const { attribute, body } = Object((error as Error | null)?.cause) as { attribute?: string; body?: { issuer?: unknown } };
   return attribute === 'issuer' && typeof body?.issuer === 'string' ? body.issuer.slice(0, 200) : null;
 };
 
 /**
- * Creates the function that returns the issuer's configuration. The first call fetches it from the issuer's discovery
- * document. Later calls return the same configuration.
+ * The first call fetches the configuration from the discovery document; later calls return the same.
  * @throws Refusal unavailable, not_configured if the issuer has another name
  */
 export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {
@@ -65,14 +61,11 @@ export const MAX_CLOCK_SKEW_SECONDS = 30;
 const AddressText = displayText(3, 253);
 const ADDRESS = /^[^\s@\p{Cf}]+@[^\s@\p{Cf}]+$/u;
 
-/**
- * Whether a text is an e-mail address. Addresses with characters such as the Kelvin sign are not: in lower case, they
- * would be the address of somebody else.
- */
+/** Refuses characters such as the Kelvin sign: in lower case, the address would be that of another person. */
 const isAddress = (text: string): boolean =>
   AddressText.safeParse(text).success && ADDRESS.test(text) && !/[a-z]/.test(text.replace(/[\0-\x7f]/g, '').toLowerCase());
 
-/** Checks that a token was not issued in the future. `now` is in milliseconds. @throws Refusal unauthorized */
+/** `now` is in milliseconds. @throws Refusal unauthorized if the token was issued in the future */
 const assertIssued = (iat: unknown, now: number): void => {
   if (iat !== undefined && typeof iat !== 'number') throw new Refusal('unauthorized', 'The claim iat must be a number of seconds');
   if (iat === undefined || iat <= now / 1_000 + MAX_CLOCK_SKEW_SECONDS) return;
@@ -85,11 +78,7 @@ type IssuedClaims = Readonly<Record<string, unknown>>;
 const isDomainOwned = ({ xms_edov }: IssuedClaims): boolean | undefined =>
   xms_edov === undefined || xms_edov === null ? undefined : xms_edov === true || xms_edov === 1 || xms_edov === '1';
 
-/**
- * Checks that the issuer has verified the address. If the issuer says nothing about this, `trustsEmail` decides: then the
- * operator vouches for all addresses of the issuer.
- * @throws Refusal unauthorized
- */
+/** If the issuer does not say so, `trustsEmail` decides: the operator then vouches for all its addresses. @throws Refusal unauthorized */
 const assertVerified = (claims: IssuedClaims, trustsEmail: boolean): void => {
   const { email_verified } = claims;
   if (email_verified === true) return;
@@ -106,9 +95,8 @@ const assertVerified = (claims: IssuedClaims, trustsEmail: boolean): void => {
 };
 
 /**
- * Reads a user's identity from an issuer's claims. The name is cleaned, because the issuer may let users choose any
- * text. `now` is in milliseconds.
- * @throws Refusal unauthorized if the claims contain no verified e-mail address, or were issued in the future
+ * The name is cleaned, because users may choose any text. `now` is in milliseconds.
+ * @throws Refusal unauthorized if there is no verified e-mail address, or the claims were issued in the future
  */
 export const identityClaims = (
   claims: IssuedClaims,

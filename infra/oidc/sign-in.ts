@@ -18,10 +18,7 @@ export type SignInMethods = {
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
-/**
- * Returns a flow that refuses every sign-in, because `variable` is not set. The refusal contains the name of the
- * variable.
- */
+/** Refuses every sign-in, because `variable` is not set, and names it. */
 const unconfiguredFlow = (variable: string): CodeFlow => {
   const refuse = async () => {
     throw new Refusal('not_configured', `${variable} is not set: browsers cannot sign in`);
@@ -32,10 +29,7 @@ const unconfiguredFlow = (variable: string): CodeFlow => {
 /** The sign-in methods if no issuer is configured: callers authenticate by API key only. */
 export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER'), isForBrowsers: false };
 
-/**
- * Opens the configured sign-in methods. The OIDC libraries are loaded only if an issuer is configured. The issuer is
- * contacted when the first user signs in.
- */
+/** Loads the OIDC libraries only if an issuer is configured, and contacts it at the first sign-in. */
 export const openSignInMethods = async (
   config: IssuerConfig,
   { publicUrl, vault, logger, now = Date.now }: Options,

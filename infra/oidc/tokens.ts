@@ -4,33 +4,20 @@ import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable, MAX_CLOCK_SKEW_SECONDS } from './issuer.ts';
 
-/**
- * The accepted signature algorithms. All are asymmetric. With a symmetric algorithm, an attacker could sign a token by
- * using the issuer's public key as the secret.
- */
+/** All are asymmetric: otherwise an attacker could use the issuer's public key as the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
-/**
- * The accepted values of the header `typ` of a token: those of ID tokens and of access tokens. Tokens of other kinds,
- * such as logout tokens, are refused.
- */
+/** The header `typ` of ID and access tokens. Others, such as logout tokens, are refused. */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
-/**
- * Returns whether an error means that the issuer's keys could not be fetched. The most general error of the library
- * jose counts, too, because jose throws it if the response with the keys is not 200 or not JSON.
- */
+/** True if the keys could not be fetched: jose throws its most general error if the response is not 200 or not JSON. */
 const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
   error instanceof errors.JWKSTimeout ||
   error instanceof errors.JWKSInvalid ||
   error.code === errors.JOSEError.code;
 
-/**
- * Creates the function that verifies a token with the keys that the issuer publishes. It accepts only tokens for the
- * configured audience.
- * @throws Refusal unauthorized, unavailable
- */
+/** Verifies with the keys that the issuer publishes, and only for the configured audience. @throws Refusal unauthorized, unavailable */
 export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId, oidcTrustEmail }: IssuerConfig, logger: Logger) => {
   let keySet: { readonly url: string; readonly getKey: JWTVerifyGetKey } | undefined;
 
