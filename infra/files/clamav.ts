@@ -3,10 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 
 /** The maximum time of one check, in milliseconds. */
 const TIMEOUT_MS = 30_000;
-/**
- * The maximum time of a ping, in milliseconds. It is shorter than the five seconds that `annals doctor` gives each
- * check.
- */
+/** In milliseconds. Less than the five seconds that `annals doctor` gives each check. */
 const PING_TIMEOUT_MS = 4_000;
 const CHUNK_BYTES = 65_536;
 const MAX_ANSWER_BYTES = 4_096;
@@ -15,7 +12,7 @@ export type ClamavAddress = { readonly host: string; readonly port: number };
 
 const unavailable = (): Refusal => new Refusal('unavailable', 'The virus scanner does not answer: try again', { retryAfter: 10 });
 
-/** Yields the messages of clamd's command INSTREAM: chunks with their lengths, and an empty chunk at the end. */
+/** clamd's command INSTREAM: chunks with their lengths, and an empty chunk at the end. */
 function* streamOf(bytes: Uint8Array): Generator<Uint8Array> {
   yield Buffer.from('zINSTREAM\0');
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
@@ -31,7 +28,7 @@ function* streamOf(bytes: Uint8Array): Generator<Uint8Array> {
 const send = (socket: Socket, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve())));
 
-/** Reads clamd's answer, which ends with a zero byte or with the connection. */
+/** The answer ends with a zero byte or with the connection. */
 const readAnswer = async (socket: Socket): Promise<string> => {
   let answer = '';
   for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -41,12 +38,11 @@ const readAnswer = async (socket: Socket): Promise<string> => {
   return answer.split('\0')[0]!.trim();
 };
 
-/** Sends messages to clamd and returns its answer. @throws Error if it does not answer in time */
+/** @throws Error if clamd does not answer in time */
 const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>, timeoutMs = TIMEOUT_MS): Promise<string> => {
   const socket = connect({ host, port });
   const timer = setTimeout(() => socket.destroy(new Error('timeout')), timeoutMs);
-  // If clamd refuses a stream before its end, it answers and closes the connection, so that sending fails. This error
-  // is ignored, because only the answer matters.
+  // If clamd refuses a stream early, it closes the connection; the error of sending is ignored.
   const sending = (async () => {
     for (const message of messages) await send(socket, message);
   })().catch(() => {});
@@ -63,8 +59,7 @@ export const pingClamav = async (address: ClamavAddress): Promise<boolean> =>
   (await ask(address, [Buffer.from('zPING\0')], PING_TIMEOUT_MS)) === 'PONG';
 
 /**
- * Creates the function that checks a file with ClamAV (its daemon clamd). It returns the name of the threat; null if
- * there is none.
+ * Returns the name of the threat; null if there is none.
  * @throws Refusal unavailable, too_large if the file is larger than clamd accepts
  */
 export const createVirusScan =

@@ -1,7 +1,7 @@
-/** The pixels of a picture, row by row from the top, with four bytes each: red, green, blue and opacity. */
+/** Row by row from the top, with four bytes per pixel: red, green, blue and opacity. */
 export type Pixels = { readonly data: Uint8Array; readonly width: number; readonly height: number };
 
-/** The layout of a bitmap in an icon. `palette`, `colors` and `mask` are indices of bytes; a row fills up to 4 bytes. */
+/** `palette`, `colors` and `mask` are indices of bytes; a row fills up to 4 bytes. */
 type Layout = {
   readonly width: number;
   readonly height: number;
@@ -17,7 +17,7 @@ const INFO_HEADER_BYTES = 40;
 
 const rowBytes = (width: number, depth: number): number => Math.ceil((width * depth) / 32) * 4;
 
-/** Reads the header of a bitmap. Its height is twice that of the icon, because a mask follows the colors. */
+/** The height in the header is twice that of the icon, because a mask follows the colors. */
 const layoutOf = (bitmap: Buffer): Layout => {
   const headerBytes = bitmap.readUInt32LE(0);
   const width = bitmap.readInt32LE(4);
@@ -30,7 +30,6 @@ const layoutOf = (bitmap: Buffer): Layout => {
   return { width, height, isTopDown: rows < 0, depth, palette, colors, mask: colors + rowBytes(width, depth) * height };
 };
 
-/** Returns the value of a pixel with less than a byte, or with a whole one. */
 const indexAt = (bitmap: Buffer, row: number, x: number, depth: number): number => {
   const bit = x * depth;
   return (bitmap.readUInt8(row + (bit >> 3)) >> (8 - depth - (bit & 7))) & ((1 << depth) - 1);

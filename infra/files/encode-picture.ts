@@ -3,18 +3,15 @@ import { invalid, Refusal } from '../../domain/refusal.ts';
 import { decodeBitmap, type Pixels } from './decode-bitmap.ts';
 import { pictureRefusal } from './picture-refusal.ts';
 
-/**
- * The maximum width and height in pixels. Pictures are limited because a small file can describe a picture of many
- * gigabytes.
- */
+/** In pixels: a small file can describe a picture of many gigabytes. */
 const MAX_SIDE = 4_096;
 const MAX_PIXELS = 4_096 * 2_048;
-/** The maximum side of a picture in an ICO file, in pixels. */
+/** In pixels. */
 const MAX_ICON_SIDE = 1_024;
 /** The sizes of the headers of bitmaps that have their fields in the same places, in bytes. */
 const BITMAP_HEADER_BYTES: readonly number[] = [40, 52, 56, 64, 108, 124];
 
-/** Maps the accepted content types to the names of the library's loaders. */
+/** The names of the library's loaders by accepted content type. */
 const LOADERS: Readonly<Record<string, string>> = {
   'image/png': 'VipsForeignLoadPng',
   'image/apng': 'VipsForeignLoadPng',
@@ -62,7 +59,7 @@ const encodeAs = async (source: Uint8Array | Pixels, type: string): Promise<Enco
 
 type IconEntry = { readonly start: number; readonly size: number; readonly isPng: boolean; readonly side: number; readonly depth: number };
 
-/** Reads the directory of an ICO file. @throws RangeError if the file ends early, Refusal invalid */
+/** @throws RangeError if the file ends early, Refusal invalid */
 const iconEntries = (file: Buffer): IconEntry[] =>
   Array.from({ length: file.readUInt16LE(4) }, (_, index): IconEntry => {
     const at = 6 + index * 16;
@@ -87,10 +84,7 @@ const encodeIcon = async (bytes: Uint8Array): Promise<EncodedPicture> => {
   return encodeAs(largest.isPng ? content : decodeBitmap(content), 'image/png');
 };
 
-/**
- * Decodes a picture and encodes it again (see `EncodePicture`). Its type is detected from its first bytes, never from
- * its name or from what the client says.
- */
+/** The type is detected from the first bytes, never from the name or from what the client says. */
 export const encodePicture: EncodePicture = async (bytes) => {
   const { fileTypeFromBuffer } = await import('file-type');
   const type = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime as string | undefined;

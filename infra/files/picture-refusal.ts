@@ -28,7 +28,7 @@ const nameOf = (bytes: Uint8Array, type: string | undefined): string => {
   return formatName(bytes) ?? (type === undefined ? 'no picture that is known' : `a file of the type ${type}`);
 };
 
-/** Returns the refusal of a file that is no picture of an accepted type. `type` is detected from its content. */
+/** `type` is detected from the content. */
 export const pictureRefusal = (bytes: Uint8Array, type: string | undefined): Refusal =>
   new Refusal(
     'unsupported_media_type',

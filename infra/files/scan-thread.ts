@@ -8,10 +8,7 @@ import { entryPoint } from '../program.ts';
 const TIME_LIMIT_MS = 10_000;
 const MAX_HEAP_MB = 256;
 
-/**
- * Lets a thread check a file.
- * @throws Error if the thread fails, or has not answered within the time limit; then it must not be used again
- */
+/** @throws Error if the thread fails, or exceeds the time limit; then it must not be used again */
 const checkIn = async (worker: Worker, file: FileToScan, timeLimitMs: number): Promise<Threats> => {
   const { promise, resolve, reject } = Promise.withResolvers<Threats>();
   const onExit = (): void => reject(new Error('the thread ended'));
@@ -29,9 +26,8 @@ const checkIn = async (worker: Worker, file: FileToScan, timeLimitMs: number): P
 type Options = { readonly logger: Pick<Logger, 'warn'>; readonly timeLimitMs?: number };
 
 /**
- * Creates the function that finds threats in files (see `ScanPorts`). One thread checks one file after another, so
- * that hostile files neither block the event loop nor use more memory than one of them may. A file that exceeds a
- * limit ends the thread, and the next file starts a new one.
+ * One thread checks one file after another, so hostile files neither block the event loop nor use more memory than one may. A file that
+ * exceeds a limit ends the thread, and the next file starts a new one.
  */
 export const createThreatScan = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Options): ScanPorts['findThreats'] => {
   let worker: Worker | null = null;

@@ -3,7 +3,7 @@ import { type FileToScan, findThreats } from '../../commands/files/find-threats.
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { detectContentType } from '../blobs/detect-content-type.ts';
 
-/** Checks each file that the main thread sends. An error ends the thread. */
+/** An error ends the thread. */
 parentPort!.on('message', async (file: FileToScan) =>
   parentPort!.postMessage(await findThreats({ unpack: unpackZip, detectContentType }, file)),
 );

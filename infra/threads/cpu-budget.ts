@@ -2,8 +2,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { createLruMap } from '../lru-map.ts';
 
 /**
- * How much processor time of the main thread each tenant may use for checks whose cost it chooses: `burstMs` at once,
- * and afterwards `perSecond` milliseconds in each second.
+ * Processor time of the main thread for checks whose cost the tenant chooses: `burstMs` at once, then `perSecond` milliseconds per second.
  */
 export type CpuBudgetOptions = {
   readonly burstMs?: number;
@@ -26,10 +25,7 @@ const threadCpuMs = (): number => {
   return (user + system) / MILLISECONDS;
 };
 
-/**
- * Creates the budgets of tenants. A tenant whose budget is used up is refused until time has passed, so it cannot keep
- * the main thread from the requests of others.
- */
+/** A tenant without budget is refused until time has passed, so it cannot keep the main thread from other requests. */
 export const createCpuBudgets = ({
   burstMs = BURST_MS,
   perSecond = MS_PER_SECOND,
@@ -49,10 +45,7 @@ export const createCpuBudgets = ({
   };
 
   return {
-    /**
-     * Runs a check of a tenant, and charges its processor time to the tenant.
-     * @throws Refusal rate_limited if the tenant's budget is used up
-     */
+    /** Charges the processor time to the tenant. @throws Refusal rate_limited if its budget is used up */
     charge: <T>(tenant: string, check: () => T): T => {
       const account = accountOf(tenant);
       if (account.leftMs <= 0) {

@@ -1,4 +1,4 @@
-/** Creates a queue in which the owners of the items take turns. The items of one owner keep their order. */
+/** Owners take turns. The items of one owner keep their order. */
 export const createFairQueue = <T>() => {
   const byOwner = new Map<string, T[]>();
   let size = 0;
@@ -11,7 +11,7 @@ export const createFairQueue = <T>() => {
       else byOwner.set(owner, [item]);
       size++;
     },
-    /** Removes and returns the next item; undefined if the queue is empty. */
+    /** Undefined if the queue is empty. */
     next: (): T | undefined => {
       const [first] = byOwner;
       if (!first) return undefined;

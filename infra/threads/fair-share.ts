@@ -1,7 +1,4 @@
-/**
- * Something that tenants share, such as memory: at most `max` in total. An owner gets at most a part of what the others
- * leave, so that something is always left for the others.
- */
+/** Something that tenants share, such as memory. An owner gets at most a part of what the others leave, so some is always left. */
 export type FairShare = { max: number; used: number; readonly ofOwner: Map<string, number> };
 
 export const newFairShare = (max: number): FairShare => ({ max, used: 0, ofOwner: new Map() });
@@ -10,17 +7,14 @@ export const usedBy = ({ ofOwner }: FairShare, owner: string): number => ofOwner
 
 export const hasSpace = ({ max, used }: FairShare, amount: number): boolean => used + amount <= max;
 
-/**
- * Returns whether an owner may use `amount` more, if it gets at most this part of what the others leave. An owner that
- * uses nothing yet may use as much as there is.
- */
+/** `part` is of what the others leave. An owner that uses nothing yet may use as much as there is. */
 export const fitsShare = (share: FairShare, owner: string, amount: number, part: number): boolean => {
   const own = usedBy(share, owner);
   if (!hasSpace(share, amount)) return false;
   return own === 0 || own + amount <= (share.max - (share.used - own)) * part;
 };
 
-/** Adds to what an owner uses; a negative amount is given back. */
+/** A negative amount is given back. */
 export const addToShare = (share: FairShare, owner: string, amount: number): void => {
   const own = usedBy(share, owner) + amount;
   share.used += amount;
@@ -28,5 +22,4 @@ export const addToShare = (share: FairShare, owner: string, amount: number): voi
   else share.ofOwner.delete(owner);
 };
 
-/** Returns how much the owner that uses most of it uses. */
 export const largestShare = ({ ofOwner }: FairShare): number => ofOwner.values().reduce((most, one) => Math.max(most, one), 0);

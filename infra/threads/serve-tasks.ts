@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 export type Task<Input> = { readonly id: number; readonly input: Input };
 export type TaskReply<Output> = { readonly id: number } & ({ readonly output: Output } | { readonly failed: string });
 
-/** The result of a task, and the buffers in it that are moved to the main thread instead of being copied. */
+/** `buffers` are moved to the main thread instead of being copied. */
 export type Moved<Output> = { readonly output: Output; readonly buffers?: readonly ArrayBuffer[] };
 
 const replyTo = async <Input, Output>(run: (input: Input) => Promise<Moved<Output>>, { id, input }: Task<Input>): Promise<void> => {

@@ -191,9 +191,8 @@ const close = (thread: TaskThread): void => {
 };
 
 /**
- * Creates a thread for work on bytes from outside, with a time limit and a memory limit, so that hostile bytes neither
- * block the event loop nor use up the memory. It starts with the first task. Owners, such as tenants, take turns. A task
- * that exceeds a limit ends the thread, and the next task starts a new one.
+ * Works on bytes from outside: with limits, hostile bytes neither block the event loop nor use up the memory. Starts with the first task.
+ * Owners, such as tenants, take turns. A task that exceeds a limit ends the thread, and the next one starts a new one.
  */
 export const createTaskThread = <Input, Output>(options: TaskThreadOptions) => {
   const limits: Limits = { ...DEFAULTS, ...options };
@@ -207,10 +206,7 @@ export const createTaskThread = <Input, Output>(options: TaskThreadOptions) => {
     cpuBefore: Promise.resolve(0),
   };
   return {
-    /**
-     * Runs a task. `buffers` are parts of the input that are moved to the thread: they cannot be used any more.
-     * @throws TaskError
-     */
+    /** `buffers` are parts of the input that are moved to the thread: do not use them any more. @throws TaskError */
     run: (owner: string, input: Input, buffers: readonly ArrayBuffer[] = []): Promise<Output> => add<Output>(thread, owner, input, buffers),
     close: (): void => close(thread),
   };
