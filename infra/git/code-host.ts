@@ -8,10 +8,7 @@ import { NoRepositoryError, openListing } from './git-transport.ts';
 /** The maximum time to read one list, including all of its requests, in milliseconds. */
 const LIST_TIMEOUT_MS = 8_000;
 const CACHE_MS = 60_000;
-/**
- * An incomplete list is cached for this time, in milliseconds. So a host that does not answer does not get a request
- * for every call.
- */
+/** How long an incomplete list is cached, in milliseconds: a host without an answer does not get a request for every call. */
 const FAILED_CACHE_MS = 3_000;
 const MAX_CACHED = 1_000;
 const MAX_CACHED_CHARACTERS = 8_000_000;
@@ -34,10 +31,7 @@ type Ref = { readonly ref: string; readonly target?: string };
 type Listed = { readonly refs: readonly Ref[]; readonly hasMore: boolean };
 type Names = { readonly names: readonly string[]; readonly isComplete: boolean; readonly failed: CodeHostFailure | null };
 
-/**
- * Converts an error of a request to a failure that the commands can handle. An error that the git library throws means
- * that the answer is not valid.
- */
+/** An error of the git library means that the answer is not valid. */
 const failureOf = (error: unknown, url: string): CodeHostFailure => {
   if (error instanceof EgressError) return { failure: error.failure, message: error.message };
   if (error instanceof NoRepositoryError) return { failure: 'no_repository', message: error.message };
@@ -52,7 +46,6 @@ const answer = async <T>(url: string, ask: () => Promise<T>): Promise<HostAnswer
   }
 };
 
-/** Returns the user name and the password for a token. */
 const credentials = (token: string): { username: string; password: string } => {
   const [user, ...rest] = token.split(':');
   return rest.length === 0 ? { username: TOKEN_USER, password: token } : { username: user!, password: rest.join(':') };
@@ -82,7 +75,7 @@ const namesIn = (refs: readonly Ref[], prefix: string): string[] => {
 
 const weightOf = ({ branches, tags }: ListedRefs): number => [...branches, ...tags].reduce((sum, name) => sum + name.length + 32, 200);
 
-/** Creates the connection to the hosts of git repositories. It uses version 2 of git's HTTP protocol. */
+/** Uses version 2 of git's HTTP protocol. */
 export const createCodeHost = (options: CodeHostOptions): CodeHost => {
   const { now = Date.now } = options;
   const list = refLister(options);

@@ -7,10 +7,7 @@ import { readPktLines } from './pkt-lines.ts';
 export class NoRepositoryError extends Error {}
 
 const MAX_BYTES = 4 * 1024 * 1024;
-/**
- * The maximum number of lines to read from a list that the host cannot filter, because it uses version 1 of the
- * protocol.
- */
+/** The maximum number of lines of a list from a host that uses version 1 of the protocol, and so cannot filter it. */
 const MAX_ADVERTISED = 50_000;
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
 const RESULT = 'application/x-git-upload-pack-result';
@@ -34,7 +31,7 @@ async function* single(bytes: Uint8Array): AsyncIterableIterator<Uint8Array> {
   yield bytes;
 }
 
-/** Checks the answer of a host. @throws EgressError or NoRepositoryError if it is not a valid answer to git */
+/** @throws EgressError or NoRepositoryError if it is not a valid answer to git */
 const checkAnswer = ({ status, headers, url }: Pick<EgressResponse, 'status' | 'headers' | 'url'>, type: string): void => {
   const host = hostOf(url);
   if (NO_ACCESS.includes(status))
@@ -56,7 +53,7 @@ export type ListingOptions = {
   readonly maxLines: number;
   /** The maximum total time of all requests for the list, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether there is a token for the host. The token is sent only if the host asks for it. */
+  /** The token is sent only if the host asks for it. */
   readonly hasToken: boolean;
 };
 

@@ -1,9 +1,8 @@
-/** The lines of an answer in git's pkt-line format, up to a limit. */
 export type PktLines = {
   readonly bytes: Uint8Array;
   /** Whether there are more lines than the limit. If so, `bytes` ends after the last line within the limit. */
   readonly hasMore: boolean;
-  /** Whether `bytes` are valid lines that end with a flush packet, as a complete answer does. */
+  /** A complete answer is valid and ends with a flush packet. */
   readonly isComplete: boolean;
 };
 
@@ -11,10 +10,7 @@ const PREFIX_BYTES = 4;
 const FLUSH = 0;
 const FIRST_LENGTH_WITH_CONTENT = 4;
 
-/**
- * Returns the length of the line at `offset`, in bytes. -1 if the line is not valid; null if the bytes with its length
- * have not arrived yet.
- */
+/** Returns bytes; -1 if the line is not valid; null if the bytes with its length have not arrived yet. */
 const lengthAt = (bytes: Buffer, offset: number): number | null => {
   if (bytes.length - offset < PREFIX_BYTES) return null;
   const prefix = bytes.toString('latin1', offset, offset + PREFIX_BYTES);
@@ -22,7 +18,7 @@ const lengthAt = (bytes: Buffer, offset: number): number | null => {
   return length === 2 || length === 3 ? -1 : length;
 };
 
-/** Creates a function that reads the lines of an answer while its parts arrive. */
+/** Reads the lines while the answer arrives. */
 const createWalk = (maxLines: number) => {
   let rest: Buffer = Buffer.alloc(0);
   let lines = 0;
@@ -30,7 +26,7 @@ const createWalk = (maxLines: number) => {
   let endsWithFlush = false;
   const parts: Buffer[] = [];
 
-  /** Adds bytes. @returns whether further bytes are needed */
+  /** Returns whether further bytes are needed. */
   const add = (chunk: Uint8Array): boolean => {
     const bytes = Buffer.concat([rest, chunk]);
     let offset = 0;
@@ -54,10 +50,7 @@ const createWalk = (maxLines: number) => {
   return { add, result };
 };
 
-/**
- * Reads at most `maxLines` lines, and stops at the first invalid line. The caller must check `isComplete`: a library
- * that parses `bytes` does not notice that the answer was cut off.
- */
+/** Stops at the first invalid line. Check `isComplete`: a library that parses `bytes` does not notice a cut-off answer. */
 export const readPktLines = async (body: AsyncIterable<Uint8Array>, maxLines: number): Promise<PktLines> => {
   const { add, result } = createWalk(maxLines);
   for await (const chunk of body) if (!add(chunk)) break;

@@ -46,10 +46,7 @@ const draft7 = () => new Ajv(OPTIONS);
 const draft2020 = () => new Ajv2020(OPTIONS);
 const checkers = new Map<Dialect, Ajv>();
 
-/**
- * Returns the validator that checks schemas against the meta-schema of a dialect. The validator is created at first
- * use, because that takes tens of milliseconds.
- */
+/** The validator is created at first use, because that takes tens of milliseconds. */
 const metaChecker = (dialect: Dialect): Ajv => {
   const checker = checkers.get(dialect) ?? (dialect === Ajv ? draft7() : draft2020());
   checkers.set(dialect, checker);
@@ -64,8 +61,7 @@ const dialectOf = ({ $schema }: JsonObject): Dialect | null => {
 };
 
 /**
- * Compiles a prepared schema. Each schema gets its own instance of the library, because an instance keeps everything
- * that it has compiled. Every check of a part of a value is charged to `budget`.
+ * Each schema gets its own instance of the library, which keeps everything that it has compiled. Checks of parts are charged to `budget`.
  */
 const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
   const regExp = (pattern: string) => {
@@ -91,7 +87,7 @@ const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
     schemaType: 'number',
     code: ({ gen, schema, data }) => gen.code(_`${gen.scopeValue('func', spendOn)}(${schema}, ${data})`),
   });
-  // This replaces the library's implementation of `uniqueItems`, which compares each item with every other item.
+  // The library's `uniqueItems` compares each item with every other item.
   ajv.addKeyword({
     keyword: 'uniqueItems',
     type: 'array',
@@ -138,15 +134,10 @@ const compileOrFault = (schema: JsonObject): Compiled | { readonly fault: Schema
   }
 };
 
-/**
- * Returns whether a check was stopped because its budget was used up, or because the schema refers to itself endlessly.
- */
+/** True if the budget was used up, or the schema refers to itself endlessly. */
 const wasStopped = (error: unknown): boolean => error instanceof TooManySteps || error instanceof RangeError;
 
-/**
- * Creates the validator of values against schemas that clients have written. It runs in the calling thread. The size of
- * a schema and the steps of a check are limited, so every check ends in a limited time.
- */
+/** Checks values against schemas of clients, in the calling thread. Limits on size and steps make every check end in time. */
 export const jsonSchemaValidator = (): JsonSchemaValidator => ({
   faultOfSchema: (schema) => {
     const compiled = compileOrFault(schema);

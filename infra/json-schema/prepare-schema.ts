@@ -1,18 +1,12 @@
 import type { JsonObject, SchemaFault } from '../../commands/json-schema-validator.ts';
 import { safePattern } from './safe-pattern.ts';
 
-/**
- * The keyword that `prepareSchema` adds to each part of a schema. Its value is the approximate number of steps of one
- * check of that part. For a part that checks lists, the number is per item.
- */
+/** `prepareSchema` adds this keyword to each part of a schema: the approximate steps of one check, for lists per item. */
 export const COST = 'x-annals-cost';
 
 const MAX_DEPTH = 32;
 const MAX_SUBSCHEMAS = 500;
-/**
- * The maximum total number of subschemas in the targets of `$ref`. It is limited because the library compiles each
- * target again.
- */
+/** The limit for all targets of `$ref` together: the library compiles each target again. */
 const MAX_REFERRED_SUBSCHEMAS = 1_000;
 const MAX_PATTERN_SIZE = 20_000;
 /** The number of characters of `enum` and `const` whose comparison counts as one step. */
@@ -26,10 +20,7 @@ const SCHEMA = new Set(
 const SCHEMA_LIST = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
 const SCHEMA_MAP = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
 const REFUSED = new Set(['$async', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$vocabulary', 'id']);
-/**
- * Keywords that are allowed only at the root of a schema, and are removed from the copy. With `$id`, a schema could
- * take the name of another schema.
- */
+/** Removed from the copy. With `$id`, a schema could take the name of another schema. */
 const ROOT_ONLY = new Set(['$id', '$schema']);
 
 class Fault extends Error {
@@ -44,10 +35,7 @@ type Visit = {
   depth: number;
   subschemas: number;
   patternSize: number;
-  /**
-   * The possible targets of a `$ref`. Maps the JSON pointers and anchors of the visited parts of the schema to the
-   * number of subschemas in each part.
-   */
+  /** Possible targets of a `$ref`: JSON pointers and anchors of visited parts, with their numbers of subschemas. */
   readonly targets: Map<string, number>;
   readonly refs: { readonly pointer: string; readonly ref: string }[];
 };
@@ -114,7 +102,7 @@ const copySchema = (visit: Visit, pointer: string, schema: unknown): unknown => 
   return { ...Object.fromEntries(copied), [COST]: cost };
 };
 
-/** Removes the percent-encoding from a `$ref`, because the keys of `targets` have none. */
+/** The keys of `targets` have no percent-encoding. */
 const decodedRef = (ref: string): string => {
   try {
     return decodeURIComponent(ref);
