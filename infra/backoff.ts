@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/**
- * `minMs` is the delay before the first retry. The delay doubles with every failure, up to `maxMs`. `jitter` varies
- * each delay at random: 0.25 means by ±25 %.
- */
+/** The delay doubles with every failure, from `minMs` to `maxMs`. `jitter` varies it at random: 0.25 means by ±25 %. */
 export type BackoffOptions = { readonly minMs: number; readonly maxMs: number; readonly jitter?: number };
 
 export type Backoff = {
-  /** Counts one failure. @returns the milliseconds to wait before the next attempt; does not wait itself */
+  /** Counts one failure, and returns the milliseconds to wait before the next attempt. */
   readonly next: () => number;
   /** Counts one failure, then waits for its delay. Resolves early, without an error, when `signal` is aborted. */
   readonly wait: (signal?: AbortSignal) => Promise<void>;
@@ -15,10 +12,7 @@ export type Backoff = {
   readonly reset: () => void;
 };
 
-/**
- * Returns the delay in milliseconds before the next attempt. `failures` is the number of consecutive failures, 1 or
- * more.
- */
+/** Returns milliseconds. `failures` is the number of consecutive failures, from 1. */
 export const retryDelay = ({ minMs, maxMs, jitter = 0 }: BackoffOptions, failures: number): number =>
   Math.min(maxMs, minMs * 2 ** Math.max(0, failures - 1)) * (1 + jitter * (2 * Math.random() - 1));
 
@@ -30,7 +24,6 @@ export const retryDelay = ({ minMs, maxMs, jitter = 0 }: BackoffOptions, failure
 export const pollDelay = ({ minMs, maxMs }: Pick<BackoffOptions, 'minMs' | 'maxMs'>, since: number): number =>
   Math.min(maxMs, Math.max(minMs, (performance.now() - since) * 0.03));
 
-/** Creates the exponential back-off for one retry loop. */
 export const createBackoff = (options: BackoffOptions): Backoff => {
   let failures = 0;
   const next = (): number => retryDelay(options, ++failures);

@@ -19,7 +19,7 @@ import { listenUrl } from './listen-url.ts';
 import { natsUrlProblem } from './nats/nats-url.ts';
 import { databaseUrlProblem } from './postgres/database-url.ts';
 
-/** A text that `problemOf` checks. It returns the end of the message, or null if the text is valid. */
+/** `problemOf` returns the end of the message, or null if the text is valid. */
 const explainedText = (problemOf: (value: string) => string | null) =>
   z.string().superRefine((value, context) => {
     const message = problemOf(value);
@@ -32,7 +32,7 @@ const url = (...protocols: string[]) =>
     (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)),
   );
 
-/** A URL to which the platform posts. Its path and query may contain a secret. */
+/** The path and query may contain a secret. */
 const postUrl = checkedText('must be a URL that begins with http:// or https://, without a user or fragment', (value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, hash } = new URL(value);
@@ -69,7 +69,6 @@ const hostAndPort = (text: string): { host: string; port: number } => {
   return { host, port: Number(text.slice(at + 1)) };
 };
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
-/** Returns whether a host name in a URL stands for this machine. */
 export const isLoopbackHost = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
 const isIssuer = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
@@ -82,10 +81,7 @@ const isVisibleAscii = (text: string): boolean => /^[!-~]+$/.test(text);
 
 const require = createRequire(import.meta.url);
 
-/**
- * Returns whether a text is the seed of a NATS account. nkeys.js is loaded only if there is a seed to check, so that
- * most commands start faster.
- */
+/** nkeys.js is loaded only if there is a seed to check, so that most commands start faster. */
 const isAccountSeed = (text: string): boolean => {
   const { fromSeed } = require('nkeys.js') as typeof import('nkeys.js');
   try {
@@ -98,9 +94,7 @@ const isAccountSeed = (text: string): boolean => {
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const anyText = z.string().optional();
 
-/**
- * Every environment variable with a fixed name. Variables whose names contain a provider or a host are read separately.
- */
+/** Variables whose names contain a provider or a host are read separately. */
 const variables = z.object({
   PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
   HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
@@ -147,7 +141,7 @@ const variables = z.object({
   ...clientVariables,
 });
 
-/** The names of all variables that the platform reads. Angle brackets mark the part of a name that varies. */
+/** Angle brackets mark the part of a name that varies. */
 export const variableNames: readonly string[] = [
   ...Object.keys(variables.shape),
   'OAUTH_<PROVIDER>_CLIENT_ID',
@@ -164,10 +158,7 @@ type PlainConfig = CamelFields<Variables>;
 
 export type OAuthClient = { readonly clientId: string; readonly clientSecret: string };
 
-/**
- * The configuration, read once from the environment. Each field is named like its variable, in camel case. Paths are
- * absolute.
- */
+/** Read once from the environment. Each field is named like its variable, in camel case. Paths are absolute. */
 export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
   /** The URL at which clients reach the platform, without a trailing slash. */
   readonly publicUrl: string;
@@ -176,10 +167,7 @@ export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
   readonly masterKeyFile: string;
   /** Maps the names of providers, in lower case, to OAuth clients. */
   readonly oauth: Readonly<Record<string, OAuthClient>>;
-  /**
-   * Maps hosts to Git tokens. The host comes from the name of the variable: GIT_TOKEN_GIT_EXAMPLE_COM is for
-   * git.example.com. One underscore stands for a dot, two for a hyphen.
-   */
+  /** Maps hosts to tokens: GIT_TOKEN_GIT_EXAMPLE_COM is for git.example.com. One underscore means a dot, two a hyphen. */
   readonly gitTokens: Readonly<Record<string, string>>;
 };
 
@@ -215,10 +203,7 @@ const gitTokensIn = (env: Record<string, string>): Config['gitTokens'] =>
 const isForAllTenants = (issuer: string): boolean =>
   /^https:\/\/login\.microsoftonline\.(?:com|us)\/(?:common|organizations|consumers)(?:\/|$)/i.test(issuer);
 
-/**
- * Checks that an issuer and an audience are set together. Without an audience, the platform would accept tokens that
- * the issuer created for other services.
- */
+/** Without an audience, the platform would accept tokens that the issuer created for other services. */
 const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID, OIDC_TRUST_EMAIL }: Variables): void => {
   if (OIDC_ISSUER && isForAllTenants(OIDC_ISSUER))
     throw new Error('OIDC_ISSUER must name one tenant of Entra ID: https://login.microsoftonline.com/<id of the tenant>/v2.0');
@@ -229,15 +214,13 @@ const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID, OIDC_TRUST_EM
     throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID need it');
 };
 
-/** Checks that MAIL_DOMAIN is set if a variable that needs it is set. */
 const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
   if (!MAIL_DOMAIN && (SMTP_URL || SMTP_LISTEN)) throw new Error('MAIL_DOMAIN is missing: SMTP_URL and SMTP_LISTEN need it');
 };
 
 /**
- * Reads the configuration. An empty variable counts as not set.
- * @throws Error with a one-line message for the operator that names the malformed or missing variable, but never its
- * value
+ * An empty variable counts as not set.
+ * @throws Error with a one-line message for the operator that names the malformed or missing variable, but not its value
  */
 export const loadConfig = (env: Environment): Config => {
   const set = setVariables(env, isRead);

@@ -1,12 +1,12 @@
 import * as fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Writes all bytes to a file, starting at offset `at`. @throws Error if not all of them can be written */
+/** @throws Error if not all bytes can be written */
 export const writeAll = (file: number, bytes: Buffer, at: number): void => {
   for (let done = 0; done < bytes.length; ) done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
 };
 
-/** Reads from offset `at` until the buffer is full or the file ends. @returns the part of the buffer that was filled */
+/** Reads until the buffer is full or the file ends. Returns the part that was filled. */
 export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
   let done = 0;
   while (done < bytes.length) {
@@ -21,9 +21,8 @@ export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
 export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
 /**
- * Wraps a sync function so that its error has no `code`. A caller that recognises a full disk by the code (see
- * `isDiskFull`) would continue to write later; this is not safe after a failed sync, because it is not known what the
- * disk contains.
+ * Removes the `code` of errors: after a failed sync, the content of the disk is unknown, so a caller must not take it for a full disk (see
+ * `isDiskFull`) and continue later.
  */
 const withoutErrorCode =
   (sync: (file: number) => void) =>
@@ -58,7 +57,7 @@ export const makeDirectory = (path: string): void => {
     syncDirectory(dirname(created));
 };
 
-/** Replaces a file's content in one step: a reader sees either the old or the new content. */
+/** A reader sees either the old or the new content. */
 export const replaceFile = (path: string, text: string | Buffer, mode = 0o600): void => {
   const next = `${path}.next`;
   const file = fs.openSync(next, 'w', mode);
@@ -75,13 +74,10 @@ const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** Returns whether an error means that the disk, the quota or the maximum file size is used up. */
 export const isDiskFull = (error: unknown): boolean => error instanceof Error && 'code' in error && DISK_FULL_CODES.has(String(error.code));
 
-/** Reads a file. @returns its trimmed text; undefined if the file does not exist */
+/** The trimmed text; undefined if the file does not exist. */
 export const readText = (path: string): string | undefined => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8').trim() : undefined);
 
-/**
- * Reads a JSON file that this platform has written.
- * @returns undefined if the file does not exist or is not valid JSON, for example because a full disk has truncated it
- */
+/** Undefined if the file does not exist or is not valid JSON, for example because a full disk has truncated it. */
 export const readJson = <T>(path: string): T | undefined => {
   try {
     return JSON.parse(fs.readFileSync(path, 'utf8')) as T;

@@ -1,5 +1,4 @@
-// Installs the packages of the lock file. npm runs this file before other scripts of package.json. It is plain
-// JavaScript without dependencies, because any Node that the machine has must be able to run it.
+// Installs the packages of the lock file before other scripts of package.json. Any Node must be able to run this file.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -37,9 +36,7 @@ const exit = (line, code = 1) => {
 const platform = `${process.platform}-${process.arch}`;
 const isMusl = () => process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime;
 
-/**
- * Returns the path of the file with the hash of the lock file that was last installed for this purpose (start or test).
- */
+/** The file has the hash of the lock file that was last installed for this purpose (start or test). */
 const stampOf = (kind) => join(modules, `.annals-${kind}`);
 const read = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 const hash = createHash('sha256')
@@ -51,17 +48,13 @@ const matches = (allowed, actual) => allowed === undefined || [allowed].flat().i
 
 const packagesOf = (file) => Object.entries(JSON.parse(read(file) || '{}').packages ?? {});
 
-/** Returns whether a package of the lock file belongs into an installation on this machine for this purpose. */
 const isNeeded = ([path, { dev, os, cpu }]) =>
   path !== '' && (purpose === 'test' || !dev) && matches(os, process.platform) && matches(cpu, process.arch);
 
 /** Returns whether npm may leave out a package: one for another C library, or for processors without a package. */
 const mayBeAbsent = ({ optional, os, libc }) => optional && (libc !== undefined || os === undefined);
 
-/**
- * Returns whether npm itself has installed the packages of this lock file. It records what it has installed, for example
- * when somebody has run `npm ci`.
- */
+/** npm records what it has installed, for example by `npm ci`. */
 const hasNpmInstalled = () => {
   const installed = new Map(packagesOf(join(modules, '.package-lock.json')));
   const isComplete = ([path, entry]) => {
@@ -71,23 +64,17 @@ const hasNpmInstalled = () => {
   return installed.size > 0 && packagesOf(join(root, 'package-lock.json')).filter(isNeeded).every(isComplete);
 };
 
-/**
- * Returns whether the packages of this lock file are installed. An installation for tests also contains all packages
- * that a start needs.
- */
+/** An installation for tests also contains all packages that a start needs. */
 const isInstalled = () =>
   (purpose === 'test' ? ['test'] : ['test', 'start']).some((kind) => read(stampOf(kind)) === hash) || hasNpmInstalled();
 
-/**
- * Returns the command that runs npm. If npm has started this script, this is the same npm with the same Node; otherwise
- * the npm on the PATH.
- */
+/** Uses the npm that has started this script, with the same Node; otherwise the npm on the PATH. */
 const npmCommand = () => {
   const { npm_execpath: script = '', npm_node_execpath: node = process.execPath } = process.env;
   return /npm-cli\.c?js$/.test(script) ? [node, script] : ['npm'];
 };
 
-/** Runs a command in a directory. @returns its exit code @throws Error if it cannot be started */
+/** Returns the exit code. @throws Error if the command cannot be started */
 const run = ([command, ...args], cwd, stdio) =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, NODE_ENV: purpose === 'test' ? 'development' : 'production' };
@@ -96,14 +83,10 @@ const run = ([command, ...args], cwd, stdio) =>
     child.once('close', (code) => resolve(code ?? 1));
   });
 
-// These options hide npm's messages, except errors. npm's warnings about the version of Node concern the machine's own
-// Node, which runs only this script.
+// Hide npm's messages except errors: its warnings about Node concern the machine's own, which runs only this script.
 const QUIET = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/**
- * Runs `npm ci` without install scripts, which no package needs and which the user's npm settings may forbid.
- * @returns the exit code
- */
+/** No package needs install scripts, and the user's npm settings may forbid them. Returns the exit code. */
 const installPackages = (work, ...options) => {
   const args = ['ci', ...QUIET, purpose === 'test' ? '--include=dev' : '--omit=dev', ...options];
   process.stderr.write(`annals: installing packages (npm ${args.join(' ')})\n`);
@@ -114,10 +97,7 @@ const WORK = '.packages-';
 /** The directory inside the work directory in which the binary packages are unpacked. */
 const BINARIES = 'binaries';
 
-/**
- * Returns the optional packages of the lock file that match this machine: Node and PostgreSQL. They are 90 % of the
- * download.
- */
+/** Node and PostgreSQL for this machine: 90 % of the download. */
 const binaries = () =>
   packagesOf(join(root, 'package-lock.json'))
     .filter(([, { optional, dev, os, cpu }]) => optional && !dev && matches(os, process.platform) && matches(cpu, process.arch))
@@ -159,11 +139,7 @@ const movePackage = ({ path, name }, work) => {
   }
 };
 
-/**
- * Downloads the binary packages while npm installs all others, which halves the time. If a download fails, npm installs
- * all packages.
- * @returns the exit code
- */
+/** Downloads the binary packages meanwhile, which halves the time. If this fails, npm installs all. Returns the exit code. */
 const installInParallel = async (work) => {
   const platformPackages = binaries();
   const [packages, ...unpacked] = await Promise.allSettled([
@@ -189,11 +165,7 @@ const replacePackages = (work) => {
   renameSync(installed, modules);
 };
 
-/**
- * Installs the packages beside those that are there, and then exchanges them. So an installation that fails or is
- * interrupted changes nothing.
- * @returns the exit code
- */
+/** Installs beside the present packages, then exchanges them, so a failure changes nothing. Returns the exit code. */
 const install = async () => {
   // Removes the remains of an interrupted installation.
   for (const name of readdirSync(root)) if (name.startsWith(WORK)) rmSync(join(root, name), { recursive: true, force: true });
@@ -217,7 +189,7 @@ const attempt = (action, otherwise) => {
   }
 };
 
-/** Returns the ids of this process and of the processes that have started it. */
+/** This process and those that have started it. */
 const ownProcesses = () => {
   const parentOf = (pid) => Number(attempt(() => /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1], 0));
   const pids = [];
@@ -226,9 +198,8 @@ const ownProcesses = () => {
 };
 
 /**
- * Returns a process whose program lies in the packages: an installation would delete what it still has to load. A
- * platform runs from a copy of the packages, but not one of an earlier version, or of a user who cannot write here.
- * Only Linux tells which programs run.
+ * Returns a process whose program is in the packages: an installation would delete what it still has to load. A platform runs from a copy,
+ * but not one of an earlier version, or of a user who cannot write here. Works only on Linux.
  */
 const userOfPackages = () => {
   if (!isDirectory(modules)) return undefined;

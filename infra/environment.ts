@@ -4,10 +4,7 @@ import { cleanPasted, hiddenCharacter } from '../domain/pasted-text.ts';
 
 export const checkedText = (message: string, isValid: (value: string) => boolean) => z.string().refine(isValid, message);
 
-/**
- * A base URL. It must have no query or fragment, because paths are appended to it. It must not contain a user name,
- * because HTTP clients do not send a user name that is part of a URL.
- */
+/** A base URL: no query or fragment, because paths are appended, and no user name, which HTTP clients would not send. */
 export const webUrl = checkedText('must be a URL that begins with http:// or https://, without a user, query or fragment', (value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);
@@ -16,7 +13,6 @@ export const webUrl = checkedText('must be a URL that begins with http:// or htt
 
 export const apiKey = checkedText('must be an API key (ann_…) with correct check digits', (value) => publicIdOf(value) !== null);
 
-/** The variables of commands that use a platform over the network. */
 export const clientVariables = {
   ANNALS_DATA: z.string().default('.annals'),
   ANNALS_URL: webUrl.optional(),
@@ -24,7 +20,6 @@ export const clientVariables = {
 };
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
-/** The variables with their names in camel case. */
 export type CamelFields<Variables> = { readonly [K in keyof Variables as Camel<K & string>]: Variables[K] };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,10 +28,10 @@ const camel = (name: string): string => name.toLowerCase().replace(/_(.)/g, (_, 
 export const camelFields = <Variables extends object>(values: Variables): CamelFields<Variables> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as CamelFields<Variables>;
 
-/** Matches the names of variables with keys, secrets and tokens, which people copy from elsewhere. */
+/** People copy keys, secrets and tokens from elsewhere. */
 const COPIED = /(?:_KEY|_SECRET|_TOKEN|_SEED|_CLIENT_ID)$|^GIT_TOKEN_/;
 
-/** Returns a variable without what copying adds to it, such as a line end, or the quotation marks of an env file. */
+/** Removes what copying adds, such as a line end, or the quotation marks of an env file. */
 const cleaned = ([name, value]: [string, string | undefined]): [string, string | undefined] => {
   if (value === undefined || !COPIED.test(name)) return [name, value];
   const text = cleanPasted(value);
@@ -46,8 +41,7 @@ const cleaned = ([name, value]: [string, string | undefined]): [string, string |
 };
 
 /**
- * Returns those of the variables that are set and that `isRead` selects by their names. An empty one counts as not set.
- * Others are neither checked nor changed: they belong to other programs.
+ * An empty variable counts as not set. Those that `isRead` does not select belong to other programs.
  * @throws Error that names a variable with hidden characters
  */
 export const setVariables = (env: Environment, isRead: (name: string) => boolean): Record<string, string> =>

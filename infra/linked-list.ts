@@ -1,9 +1,9 @@
-/** An item of a list. It refers to its neighbours only while it is in the list. */
+/** Refers to its neighbours only while it is in the list. */
 export type ListItem<T> = { readonly value: T; previous: ListItem<T> | null; next: ListItem<T> | null };
 
 export type LinkedList<T> = {
   readonly add: (value: T) => ListItem<T>;
-  /** Removes an item. Does nothing if the item is no longer in the list. */
+  /** Does nothing if the item is no longer in the list. */
   readonly remove: (item: ListItem<T>) => void;
   /** Returns the values that are in the list, in the order in which they were added. */
   readonly values: () => T[];

@@ -1,11 +1,7 @@
-/**
- * A map of bounded size. It contains the most recently used entries and drops the others. A value must not be
- * undefined.
- */
+/** Drops the least recently used entries. A value must not be undefined. */
 export type LruMap<K, V> = {
-  /** Returns the value of a key, and marks the entry as used. */
   readonly get: (key: K) => V | undefined;
-  /** Returns the value of a key without marking the entry as used. */
+  /** Does not mark the entry as used. */
   readonly peek: (key: K) => V | undefined;
   readonly set: (key: K, value: V) => void;
   readonly delete: (key: K) => void;
@@ -20,10 +16,8 @@ type Bounds<V> = {
 };
 
 /**
- * Creates a map with two generations of entries. New entries, and entries that are read, go into the young generation.
- * When it is full, it becomes the old generation, and the entries of the previous old generation are dropped. So the
- * map contains at least the `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer
- * than twice `capacity`. Reading an entry of the young generation takes one look-up.
+ * New and read entries go into the young generation. When it is full, it replaces the old one, which is dropped. So the map contains at
+ * least the `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer than twice `capacity`.
  */
 export const createLruMap = <K, V>({ capacity, maxWeight = Number.POSITIVE_INFINITY, weightOf }: Bounds<V>): LruMap<K, V> => {
   let young = new Map<K, V>();

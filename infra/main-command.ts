@@ -22,7 +22,6 @@ import { runFromCopy } from './processes/program-copy.ts';
 
 const BOUND_FORMS = 'a position (4711:4711, as in Consistency-Token) or a time (2026-11-21T10:00:00Z)';
 
-/** The command `annals` with all its subcommands. */
 export const mainCommand = defineCommand({
   meta: { name: 'annals', description: 'Run and administer software agents' },
   subCommands: {

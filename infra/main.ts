@@ -8,8 +8,7 @@ import { printError } from './processes/exit.ts';
 import { runCli } from './run-cli.ts';
 import { surviveOutages } from './unhandled-rejection.ts';
 
-// The compile cache makes later starts faster. If its directory is not writable, Node caches nothing and reports no
-// error.
+// The compile cache makes later starts faster. Node ignores a directory that is not writable.
 enableCompileCache(COMPILE_CACHE);
 
 const variableHelp = async (command: string): Promise<string | null> => {

@@ -20,19 +20,16 @@ export type EntryPoint = (typeof ENTRY_POINTS)[number];
 /** The directory of the bundle (see bundle-program.ts) in a copy of the program. */
 export const BUNDLE = 'bundle';
 
-/**
- * The directory of the checkout, or of the copy of it, from which this process runs. Like this file, all files of a bundle
- * lie one level below it.
- */
+/** The checkout or the copy of it that runs. Like this file, all files of a bundle are one level below. */
 export const PROGRAM_ROOT = join(import.meta.dirname, '..');
 
 /** The name of an entry point in the bundle, without its extension. */
 export const bundledName = (entry: EntryPoint): string => basename(entry).replace(/\.\w+$/, '');
 
-/** Returns the path of a source file below `root`. The npm package has JavaScript in place of TypeScript. */
+/** The npm package has JavaScript in place of TypeScript. */
 export const sourceFile = (file: string, root = PROGRAM_ROOT): string => join(root, file.replace(/\.ts$/, extname(import.meta.filename)));
 
-/** Returns the path of an entry point below `root`: the bundled file if there is a bundle, otherwise the source. */
+/** The bundled file if there is a bundle, otherwise the source. */
 export const entryPoint = (entry: EntryPoint, root = PROGRAM_ROOT): string => {
   const bundled = join(root, BUNDLE, `${bundledName(entry)}.js`);
   return existsSync(bundled) ? bundled : sourceFile(entry, root);

@@ -12,7 +12,7 @@ export type Cli = {
   readonly command: CommandDef;
   /** The name and the version, as `--version` prints them. */
   readonly version: string;
-  /** Returns what the help of a command says about variables; null if it reads none. */
+  /** Null if the command reads no variables. */
   readonly variableHelp?: (command: string) => Promise<string | null>;
 };
 
@@ -42,6 +42,6 @@ const reportFailure = async ({ command }: Cli, words: readonly string[], error: 
   process.exit(EXIT_USAGE);
 };
 
-/** Runs the command that the words name. Ends the process if it fails. */
+/** Ends the process if the command fails. */
 export const runCli = (cli: Cli, words: readonly string[]): Promise<void> =>
   run(cli, words).catch((error: unknown) => reportFailure(cli, words, error));

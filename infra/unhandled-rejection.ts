@@ -5,9 +5,9 @@ const UNAVAILABLE = ['unavailable', 'not_caught_up'];
 /** Returns whether an error means that the event store, Postgres or NATS is unavailable. */
 export const isOutage = async (error: unknown): Promise<boolean> => {
   if (!(error instanceof Error)) return false;
-  // The read models refuse a read when Postgres is down, or does not answer in time.
+  // Postgres is down, or does not answer in time.
   if (error instanceof Refusal) return UNAVAILABLE.includes(error.code);
-  // These modules are loaded only when they are needed, so that commands start fast.
+  // Loaded only when needed, so that commands start fast.
   const [{ classify }, postgres, nats] = await Promise.all([
     import('./eventstore/errors.ts'),
     import('./postgres/pool.ts'),

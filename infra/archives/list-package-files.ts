@@ -16,7 +16,7 @@ const RETRY_AFTER_MS = 60_000;
 type Files = readonly PackageFile[];
 type Options = {
   readonly maxWaitMs?: number;
-  /** A clock in milliseconds. */
+  /** In milliseconds. */
   readonly now?: () => number;
   /** Called with the errors that are not refusals. */
   readonly report?: (error: unknown) => void;

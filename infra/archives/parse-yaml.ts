@@ -1,9 +1,7 @@
 import { parseDocument } from 'yaml';
 import type { ParseYaml } from '../../domain/skills/front-matter.ts';
 
-/**
- * Parses a YAML text (see `ParseYaml`). Aliases are refused, because with them a short text can describe a huge value.
- */
+/** Aliases are refused, because with them a short text can describe a huge value. */
 export const parseYaml: ParseYaml = (text) => {
   const document = parseDocument(text, { schema: 'failsafe', uniqueKeys: false, logLevel: 'silent', prettyErrors: false });
   const [error] = document.errors;

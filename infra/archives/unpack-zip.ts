@@ -21,10 +21,7 @@ const FOLDER_ATTRIBUTE = 0x10;
 const TYPE_MASK = 0o170000;
 const FOLDER_MODE = 0o040000;
 
-/**
- * Returns the path of an entry. Finder writes names in UTF-8 without the flag that says so, and some programs of
- * Windows write backslashes between the names, and others `./` in front of them: they are read as they are meant.
- */
+/** Repairs names: Finder writes UTF-8 without the flag for it, some programs write backslashes, others `./` in front. */
 const pathOf = ({ fileNameRaw, generalPurposeBitFlag, extraFields }: Entry): string => {
   const isUtf8 = isValidUtf8(fileNameRaw) && !extraFields.some(({ id }) => id === UNICODE_PATH);
   const flags = isUtf8 ? generalPurposeBitFlag | UTF8_NAME : generalPurposeBitFlag;
@@ -87,7 +84,7 @@ async function* piecesOf(zip: ZipFile, { entry, path }: Located): AsyncGenerator
   }
 }
 
-/** Unpacks one file in pieces. Returns its size and, if the file is kept, its bytes. */
+/** Returns the file's bytes only if it is kept. */
 const unpackFile = async ({ zip, counter, keep }: Unpacking, located: Located): Promise<{ size: number; bytes: Uint8Array | null }> => {
   const { entry, path } = located;
   const isKept = keep.isKept(path);

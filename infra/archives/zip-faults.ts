@@ -2,7 +2,7 @@ import { formatName } from '../../domain/files/file-format.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { badArchive, quoted } from '../../domain/skills/archive-rules.ts';
 
-/** Returns the refusal of an archive that is damaged. `reason` is a sentence without its end. */
+/** `reason` is a sentence without its end. */
 export const damaged = (reason: string): Refusal => badArchive('damaged', `The archive is damaged: ${reason}. Pack it again`);
 
 /** The faults of an archive by the error texts of the library, which users do not see. */
@@ -12,7 +12,6 @@ const FAULTS: readonly (readonly [text: RegExp, reason: string])[] = [
   [/^invalid central directory file header|^unexpected EOF|zip64|extra field/i, 'its list of files cannot be read'],
 ];
 
-/** The faults of one entry, in the same way. */
 const ENTRY_FAULTS: readonly (readonly [text: RegExp, reason: string])[] = [
   [/^invalid local file header signature/, 'does not start where the list of files says'],
   [/^file data overflows file bounds|^unexpected EOF/, 'ends after the end of the archive'],
@@ -22,7 +21,6 @@ const ENTRY_FAULTS: readonly (readonly [text: RegExp, reason: string])[] = [
 const reasonOf = (faults: typeof FAULTS, error: unknown): string | undefined =>
   faults.find(([text]) => text.test(error instanceof Error ? error.message : ''))?.[1];
 
-/** Returns the refusal for an error that the library has thrown about the archive as a whole. */
 export const archiveFault = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error;
   const message = error instanceof Error ? error.message : '';
@@ -33,7 +31,6 @@ export const archiveFault = (error: unknown): Refusal => {
   return damaged(reasonOf(FAULTS, error) ?? 'its list of files cannot be read');
 };
 
-/** Returns the refusal for an error that the library has thrown about the entry with this path. */
 export const entryFault = (path: string, error: unknown): Refusal =>
   error instanceof Refusal ? error : damaged(`${quoted(path)} ${reasonOf(ENTRY_FAULTS, error) ?? 'has data that cannot be unpacked'}`);
 
@@ -63,7 +60,6 @@ export const assertMethod = (path: string, method: number): void => {
   );
 };
 
-/** Returns the refusal of a file that does not start as a zip archive. */
 export const noArchive = (bytes: Uint8Array): Refusal => {
   const pack = 'pack the files as a zip archive';
   if (bytes.length === 0) return badArchive('damaged', `The file is empty: ${pack}`);

@@ -1,6 +1,5 @@
 import type { Target } from '../../api/http/ask.ts';
 
-/** Everything about an operation that the client needs to build its request and to read its response. */
 export type ApiTarget = Target & {
   readonly isForm: boolean;
   /** What a successful response contains: JSON, nothing, or something that the caller reads, such as a file or a stream. */
@@ -20,7 +19,6 @@ type Described = {
   readonly responses: Readonly<Record<string, Content>>;
 };
 
-/** The part of an OpenAPI document that the client reads. */
 export type ApiDocument = { readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>> };
 
 const hasParameter = (parameters: readonly Parameter[], header: string): boolean =>

@@ -22,7 +22,6 @@ const bodyOf = ({ isForm }: ApiTarget, fields: unknown): string | FormData | und
   return isForm ? formOf(fields as object) : JSON.stringify(fields);
 };
 
-/** Remembers the latest position of the client's own changes. */
 export const createLastToken = () => {
   let last: string | null = null;
   return {

@@ -13,16 +13,12 @@ export type RetryOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/**
- * Whether a repeat can be answered differently. A conflict with Retry-After means that an earlier attempt of the same
- * request is still being processed.
- */
+/** True also for a conflict with Retry-After: an earlier attempt of the same request is still being processed. */
 const isTemporary = ({ status, headers }: Response): boolean =>
   TEMPORARY_STATUSES.includes(status) || (status === 409 && headers.has('retry-after'));
 
 /**
- * Sends a request, and repeats it while it fails for a temporary reason: after the delay that Retry-After names, else
- * after growing delays. Only for requests whose repetition has no second effect.
+ * Waits as long as Retry-After says, else ever longer. Call it only for requests whose repetition has no second effect.
  * @throws the error of the last attempt if the service does not answer
  */
 export const sendWithRetries = async (send: () => Promise<Response>, { retries, signal }: RetryOptions): Promise<Response> => {

@@ -51,7 +51,6 @@ export type Client = {
 export const problemIn = (error: unknown): Problem | null =>
   error instanceof Error && error.name === 'ProblemError' ? (error as Error & { readonly problem: Problem }).problem : null;
 
-/** Creates the error for a refused call of an operation. */
 export const problemError = (name: string, problem: Problem): Error => {
   const fields = (problem.errors ?? []).map(({ pointer, message }) => `; ${pointer} ${message}`).join('');
   const message = `${name}: ${problem.status} ${problem.title}: ${problem.detail}${fields} (request id ${problem.request_id})`;

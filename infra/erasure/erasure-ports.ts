@@ -13,10 +13,8 @@ const COUNT_TIME_MS = 15_000;
 const START: CountProgress = { streams: 0, events: 0, counted_to: '' };
 
 /**
- * Counts the tenant's streams and events before the position `until`, except those of its destroyed keys. Counting
- * continues after `progress`, and ends after `timeMs` with the counts so far. The event store filters the events, so it
- * sends only those of the tenant. Every stream has exactly one event of revision 0, so the counts of several calls can
- * be added.
+ * Counts events before the position `until`, without destroyed keys. Continues after `progress`; after `timeMs`, returns the counts so far.
+ * The event store filters, so it sends only events of the tenant. Every stream has exactly one event of revision 0, so counts can be added.
  * @throws LogError unavailable if no event could be counted
  */
 export const countTenantEvents = async (
@@ -70,7 +68,6 @@ type Parts = {
   readonly countTimeMs?: number;
 };
 
-/** Creates the ports with which requests and workers erase tenants. */
 export const erasurePorts = ({ log, vault, now = Date.now, countTimeMs }: Parts): ErasurePorts => {
   const signer = openReceiptSigner({ log, vault, now });
   return {

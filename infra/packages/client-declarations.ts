@@ -19,7 +19,6 @@ const MODULES = [
   'domain/refusal.ts',
 ];
 
-/** Runs the compiler of this project with these settings. */
 export const compile = (compilerOptions: object, files: readonly string[]): void => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-pack-'));
   const options = {

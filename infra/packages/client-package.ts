@@ -27,8 +27,7 @@ const licensesOf = (inputs: readonly string[]): string =>
     .join(`\n${'-'.repeat(80)}\n\n`);
 
 /**
- * Writes the package annals-client to `dir`: the typed client, the runner and the commands that need no server. Its
- * dependencies are bundled by esbuild, so that users install one package. Its types name no other package.
+ * Contains the typed client, the runner and the commands that need no server. Dependencies are bundled; the types name no other package.
  */
 export const writeClientPackage = async (dir: string, { version, license }: { version: string; license: string }): Promise<void> => {
   const { metafile } = await build({

@@ -24,14 +24,12 @@ export type OpenApi = {
 
 const GENERATED = '// Generated from the OpenAPI document.\n';
 
-/** Returns the text of a declaration file with the types of all schemas that have a name. */
 export const schemaDeclarations = ({ components }: OpenApi): string =>
   GENERATED +
   Object.entries(components.schemas)
     .map(([name, schema]) => `${commentOf(schema.description)}export type ${name} = ${typeOf(schema)};\n`)
     .join('');
 
-/** Returns an import of the schemas that a text names. */
 export const importSchemas = ({ components }: OpenApi, text: string): string => {
   const words = new Set(text.match(/\b[A-Z]\w+\b/g));
   const used = Object.keys(components.schemas).filter((name) => words.has(name));
@@ -50,7 +48,7 @@ const parameterFields = ({ components }: OpenApi, { parameters = [] }: Described
     )
     .join('');
 
-/** Returns the type of the fields of a body. A body that is a list is the field `items`. */
+/** A body that is a list is the field `items`. */
 const bodyType = (document: OpenApi, { requestBody }: Described): string | null => {
   if (!requestBody) return null;
   const { content, required = false } = requestBody;

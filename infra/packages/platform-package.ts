@@ -14,10 +14,7 @@ type ProjectPackage = Readonly<
   Record<'version' | 'description' | 'license' | 'optionalDependencies' | 'engines', unknown> & { dependencies: Record<string, string> }
 >;
 
-/**
- * Writes the package annals to `dir`: the platform and its commands. The layout is that of the checkout. TypeScript
- * removes the types and adapts the imports, what is read at run time is copied, and the bundle is that of a checkout.
- */
+/** The platform and its commands, in the layout of a checkout: types are removed, imports adapted, and files read at run time copied. */
 export const writePlatformPackage = (dir: string, project: ProjectPackage): void => {
   compile(
     { outDir: dir },

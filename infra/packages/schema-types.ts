@@ -1,4 +1,3 @@
-/** The part of JSON Schema that occurs in the OpenAPI document. */
 export type Schema = {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -32,7 +31,7 @@ const itemType = (type: string): string => (/^[\w.]+$/.test(type) ? `${type}[]` 
 export const commentOf = (text: string | undefined): string =>
   text ? `/** ${text.replaceAll('*/', '*\\/').replace(/\s*\n\s*/g, ' ')} */\n` : '';
 
-/** Returns a property of an object type. Its value may be undefined if it is optional, also under `exactOptionalPropertyTypes`. */
+/** The value of an optional property may be undefined, also under `exactOptionalPropertyTypes`. */
 export const propertyOf = (name: string, schema: Schema, isRequired: boolean, type: string = typeOf(schema)): string =>
   `${commentOf(schema.description)}${/^\w+$/.test(name) ? name : literal(name)}${isRequired ? '' : '?'}: ${type}${isRequired ? '' : ' | undefined'};\n`;
 
@@ -57,7 +56,7 @@ const fail = (what: string): never => {
 /** Returns the name of the schema that a reference names, as in `#/components/schemas/AgentRead`. */
 export const referenceName = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);
 
-/** Returns the TypeScript type of the values that a schema allows. @throws Error if the schema has an unknown keyword */
+/** @throws Error if the schema has an unknown keyword */
 export const typeOf = (schema: Schema): string => {
   const unknown = Object.keys(schema).find((key) => !WITHOUT_TYPE.includes(key) && !WITH_TYPE.includes(key));
   if (unknown) return fail(`the keyword ${unknown}`);

@@ -17,7 +17,6 @@ export type StripeOptions = {
   readonly apiUrl?: string;
 };
 
-/** Returns the function that sends the requests of the Stripe library with the guarded client. */
 const fetchWith =
   (client: GuardedClient): typeof fetch =>
   async (url, { method, headers, body } = {}) => {
@@ -34,10 +33,7 @@ const fetchWith =
     return new Response(answer.bytes as never, { status: answer.status, headers: answered });
   };
 
-/**
- * Creates a client of the Stripe API. The Stripe library is loaded at the first request, because most processes send
- * none.
- */
+/** Loads the Stripe library at the first request: most processes send none. */
 export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stripe.com' }: StripeOptions): Promise<Stripe> => {
   const { default: Client } = await import('stripe');
   const { hostname, port, protocol } = new URL(apiUrl);
@@ -52,7 +48,7 @@ export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stri
   });
 };
 
-/** Returns the refusal that explains why a request to Stripe failed. The message contains no secret. */
+/** The message contains no secret. */
 const refusalOf = (error: unknown): Refusal => {
   const { type, param, code, detail } = error as Stripe.errors.StripeError & { readonly detail?: unknown };
   const cause = [error, detail, (error as Error).cause].find((one): one is EgressError => one instanceof EgressError);
@@ -68,7 +64,7 @@ const refusalOf = (error: unknown): Refusal => {
   return new Refusal('unavailable', 'The payment provider does not answer', { retryAfter: RETRY_AFTER_SECONDS });
 };
 
-/** Returns whether an error comes from the Stripe library. Any other error is a bug, and users must not see it. */
+/** Any other error is a bug, and users must not see it. */
 const isStripeError = (error: unknown): boolean => error instanceof Error && 'type' in error && String(error.type).startsWith('Stripe');
 
 export const createStripeProvider = (options: StripeOptions): PaymentProvider => {

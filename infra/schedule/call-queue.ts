@@ -4,9 +4,8 @@ type Call = () => Promise<void>;
 type HostCalls = { running: number; readonly waiting: Call[] };
 
 /**
- * Creates a queue that runs calls to other hosts, with a limit for the number of calls at the same time. The calls to
- * one host keep their order, and the hosts take turns, so a host that answers slowly does not delay the calls to other
- * hosts.
+ * Limits the calls at the same time. Calls to one host keep their order, and hosts take turns, so that a slow one does not delay the
+ * others.
  */
 export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
   const hosts = new Map<string, HostCalls>();
@@ -41,7 +40,7 @@ export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
     }
   };
 
-  /** Runs the call when the limits allow it. The call must not reject. */
+  /** The call must not reject. */
   const add = (host: string, call: Call): void => {
     const calls = hosts.get(host) ?? { running: 0, waiting: [] };
     hosts.set(host, calls);

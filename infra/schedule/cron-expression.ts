@@ -8,9 +8,8 @@ const FIELDS = /^\S+(?:\s+\S+){4}$/;
 const parsed = createLruMap<string, CronExpression | null>({ capacity: MAX_PARSED });
 
 /**
- * Local times are passed to the library croner as if they were UTC. So croner only selects local times, and
- * `nextOccurrence` applies the rules for daylight saving time. With an offset of zero, croner is ten times as fast as
- * with the zone UTC.
+ * The library croner gets local times as if they were UTC: it only selects them, and `nextOccurrence` applies the rules for daylight saving
+ * time. With an offset of zero, croner is ten times as fast as with the zone UTC.
  */
 const toUtc = (local: string): Date => new Date(`${local}Z`);
 
@@ -25,7 +24,7 @@ const parse = (expression: string): CronExpression | null => {
   }
 };
 
-/** Parses a cron expression of five fields; null if it is malformed or never matches. */
+/** Five fields; null if it is malformed or never matches. */
 export const parseCron: ParseCron = (expression) => {
   const known = parsed.get(expression);
   if (known !== undefined) return known;
