@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { filesOf, root, textOf } from './source-files.ts';
 
 /** At most this many lines of 100 are comments, without blank lines. Lower a figure when a folder gets better; the aim is 15. */
-const MAX_COMMENTS_PERCENT = { domain: 14.4, commands: 13.6, projections: 11.5, api: 10.3, infra: 19 };
+const MAX_COMMENTS_PERCENT = { domain: 14.4, commands: 13.6, projections: 11.5, api: 10.3, infra: 12.9 };
 /** Lower these when names get shorter; the aim is no name of more than 110 characters. */
 const MAX_LONG_NAMES = 1_106;
 const MAX_LONGEST_NAME = 159;
