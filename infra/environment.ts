@@ -28,7 +28,7 @@ const camel = (name: string): string => name.toLowerCase().replace(/_(.)/g, (_, 
 export const camelFields = <Variables extends object>(values: Variables): CamelFields<Variables> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as CamelFields<Variables>;
 
-/** People copy keys, secrets and tokens from elsewhere. */
+/** Matches the names of variables with keys, secrets and tokens, which people copy from elsewhere. */
 const COPIED = /(?:_KEY|_SECRET|_TOKEN|_SEED|_CLIENT_ID)$|^GIT_TOKEN_/;
 
 /** Removes what copying adds, such as a line end, or the quotation marks of an env file. */

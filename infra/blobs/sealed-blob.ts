@@ -28,7 +28,7 @@ const OPTIONS = { authTagLength: TAG_BYTES } as const;
 export const CHUNK_BYTES = 256 * 1_024;
 export const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 
-/** The blob is damaged, was changed, or was encrypted for another tenant or digest. */
+/** Thrown if a stored blob is damaged, was changed, or was encrypted for another tenant or digest. */
 export class BlobDamaged extends Error {
   constructor({ tenant, sha256 }: BlobName, reason: string) {
     super(`the content ${sha256} of tenant ${tenant} is damaged: ${reason}`);

@@ -18,9 +18,9 @@ export type Follower = {
   filter?: Filter | undefined;
   /** Called in log order, each time after the promise before has resolved. An error ends the subscription. */
   event: (event: Recorded) => void | Promise<void>;
-  /** Every event up to this position was either delivered or rejected by the filter. */
+  /** Called when every event up to this position was either delivered or rejected by the filter. */
   checkpoint?: (position: Position) => void | Promise<void>;
-  /** All events stored so far have been delivered; every later one is new. */
+  /** Called when all events stored so far have been delivered. Every event after that is new. */
   caughtUp?: () => void;
 };
 

@@ -17,7 +17,7 @@ const clientFilter = (filter: Filter | undefined) => {
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
 };
 
-/** Compares full type names, because the server filters them only by prefix. */
+/** The filter compares full type names, because the server filters them only by prefix. */
 const typeFilter = (filter: Filter | undefined): ((type: string) => boolean) =>
   filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
 
@@ -46,7 +46,7 @@ const detach = (subscription: ClientSubscription): void => {
 type FollowRun = {
   readonly follower: Follower;
   readonly from: Start;
-  /** Every event up to the position is handled. */
+  /** Called with a position when every event up to it is handled. */
   readonly onPosition: (position: Position) => void;
   readonly signal: AbortSignal;
 };

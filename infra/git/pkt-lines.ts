@@ -2,7 +2,7 @@ export type PktLines = {
   readonly bytes: Uint8Array;
   /** Whether there are more lines than the limit. If so, `bytes` ends after the last line within the limit. */
   readonly hasMore: boolean;
-  /** A complete answer is valid and ends with a flush packet. */
+  /** Whether `bytes` are valid lines that end with a flush packet, as a complete answer does. */
   readonly isComplete: boolean;
 };
 

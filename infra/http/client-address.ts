@@ -46,7 +46,7 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
 
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'via'];
 
-/** Made on this machine, and not forwarded by a proxy on it. */
+/** Returns whether a request was made on this machine, and not forwarded by a proxy that runs on this machine. */
 export const isLocalRequest =
   (address: (c: Context) => string | null) =>
   (c: Context): boolean =>

@@ -8,7 +8,7 @@ import { Refusal } from '../../domain/refusal.ts';
 const MAX_HEADERS = 200;
 /** A path with `.` or `..` as a segment, plain or percent-encoded. Dots have no meaning in the query. */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
-/** Node decodes only `chunked`. */
+/** Matches the transfer codings that Node decodes: only `chunked`. */
 const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 

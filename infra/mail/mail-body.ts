@@ -61,7 +61,7 @@ const plainText = (collect: Collect, part: MimePart): string => {
   return joinFlowedLines(text, /^yes$/i.test(parameters.get('delsp') ?? ''));
 };
 
-/** A part with words is a file if it says so or has a file name. A form of the body may have a name. */
+/** Returns whether a part with words is a file: it says so, or has a name of a file. A form of the body may have a name. */
 const isFile = ({ disposition, type }: MimePart, place: Place): boolean => {
   const hasName = [...disposition.parameters.keys()].some((key) => /^filename\b/.test(key));
   if (disposition.value === 'attachment' || hasName) return true;
@@ -84,7 +84,7 @@ const leaf = (collect: Collect, part: MimePart, place: Place): Body => {
 /** Returns whether a text has only spaces and characters that are not shown, such as those that newsletters fill a form with. */
 const isBlank = (text: string | null): boolean => text === null || /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/** A blank plain text does not count. */
+/** Returns the words of a body as a text. A plain text that is blank is no form of them. */
 const wordsOf = ({ text, html }: Body): string => withoutEnd(isBlank(text) && html !== null ? htmlToText(html) : (text ?? ''), /\n/);
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

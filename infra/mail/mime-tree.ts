@@ -61,7 +61,7 @@ const separator = (raw: Buffer, { start, end }: Range): Range | null => {
 
 const NO_FIELD = /^(?!>?From |[ \t]|[\x21-\x39\x3b-\x7e]+[ \t]*:)[^\r\n]/m;
 
-/** Words of the sender can look like a header at their start. */
+/** Returns whether lines up to a separator are a header. Words of the sender can look like one at their start. */
 const isHeader = (raw: Buffer, start: number, separatorStart: number): boolean => {
   const text = raw.toString('latin1', start, separatorStart + 1);
   return /^content-/im.test(text) || !NO_FIELD.test(text);

@@ -14,7 +14,7 @@ const MAX_PENDING_MESSAGES = 1_024;
 const MAX_PENDING_BYTES = 4 * 1_048_576;
 const ACK_TIMEOUT_MS = 5_000;
 
-/** Another process wrote to the stream, or the server did not store an earlier message of the batch. */
+/** Thrown if another process wrote to the stream, or if the server did not store an earlier message of the batch. */
 export class SequenceConflict extends Error {}
 
 const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {

@@ -112,7 +112,7 @@ const ADVISORY_SUBJECTS = [
   'ADVISORY.CONSUMER.MSG_TERMINATED',
 ].map((kind) => `$JS.EVENT.${kind}.${STREAM}.>`);
 
-/** The server itself sends nothing to it. */
+/** A subject of the advisory stream to which the server itself sends nothing. */
 export const PROBE_SUBJECT = `$JS.EVENT.METRIC.CONSUMER.ACK.${STREAM}.probe`;
 
 const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>

@@ -32,7 +32,7 @@ const isWritable = (dir: string): boolean => {
   }
 };
 
-/** Returns false if the download failed or the version is not usable. */
+/** Downloads nats-server and moves it to `cached`. @returns whether that succeeded and the version is usable */
 const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {
   const dir = mkdtempSync(join(cacheDir, 'fetch-'));
   try {

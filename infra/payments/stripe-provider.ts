@@ -64,7 +64,7 @@ const refusalOf = (error: unknown): Refusal => {
   return new Refusal('unavailable', 'The payment provider does not answer', { retryAfter: RETRY_AFTER_SECONDS });
 };
 
-/** Any other error is a bug, and users must not see it. */
+/** Returns whether an error comes from the Stripe library. Any other error is a bug, and users must not see it. */
 const isStripeError = (error: unknown): boolean => error instanceof Error && 'type' in error && String(error.type).startsWith('Stripe');
 
 export const createStripeProvider = (options: StripeOptions): PaymentProvider => {

@@ -17,6 +17,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { CountWebhook } from '../webhooks/count-deliveries.ts';
 import type { WebhookDeps } from '../webhooks/webhook-ports.ts';
 
+/** Where the platform keeps its data, and the settings and the clock that everything uses. */
 type Basis = {
   readonly log: Log;
   readonly cache: AggregateCache;

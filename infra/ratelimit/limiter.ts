@@ -21,7 +21,7 @@ type Report = (headers: RateLimitHeaders) => void;
 
 /** The charges of one request. `policyText` is the value of the RateLimit-Policy header in its response. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
-/** `policy` is that of the limit that refused the request. */
+/** Called for every request that a limit refuses, with the policy of that limit. */
 export type OnRefused = (policy: RateLimitPolicy) => void;
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 

@@ -97,7 +97,7 @@ export type PageRequest = {
   readonly window: PageWindow;
   /** The decoded cursor of `window`. */
   readonly after: CursorKey | null;
-  /** The documents may be too large, so their sizes must be added up. */
+  /** Whether the documents of the page may be too large, so that their sizes must be added up. */
   readonly isMeasured: boolean;
 };
 

@@ -8,7 +8,7 @@ import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKeys } from './wrapped-k
 /** A tenant's data keys, the oldest first. */
 type DataKeys = readonly NamedKey[];
 
-/** A stored text or blob refers to a data key that the tenant does not have. */
+/** Thrown if a stored text or blob refers to a data key that the tenant does not have. */
 export class UnknownKey extends Error {
   constructor(tenant: string, kid: string) {
     super(`tenant ${tenant} has no key ${kid}`);

@@ -27,7 +27,7 @@ const decoderOf = (coding: Coding, start: Uint8Array): Transform => {
 
 type Bytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** Counts what a decoder gets, which can be much although it returns nothing. */
+/** Yields the bytes that a decoder gets, which can be many although it returns none. */
 async function* limited({ maxBytes, refuse }: SizeLimit, bytes: Bytes): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of bytes) {

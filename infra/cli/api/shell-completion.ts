@@ -15,7 +15,7 @@ fi
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
-/** An empty list if the platform does not answer. */
+/** Returns an empty list if the platform does not answer. */
 const operationNames = async (): Promise<readonly (readonly [string, string])[]> => {
   try {
     const { annalsUrl } = await readClientConfig({ needsKey: false });

@@ -20,7 +20,7 @@ const status = (code: number, message: string, exception?: string, trailers: Rec
 
 /** gRPC code UNKNOWN, as EventStoreDB uses it for requests that it cannot handle. */
 export const unknown = (message: string): Status => status(2, message);
-/** What EventStoreDB sends if its request handler fails. */
+/** The status that EventStoreDB sends if its request handler fails, with the same text. */
 export const handlerFailure = unknown('Exception was thrown by handler.');
 export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const accessDenied = status(7, 'Access Denied', 'access-denied');

@@ -15,7 +15,7 @@ import {
 } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** The message is the same as that of EventStoreDB. */
+/** Thrown if an event of an append is invalid. The message is the same as that of EventStoreDB. */
 export class InvalidEvent extends Error {}
 
 const EMPTY: Span = spanOf(Buffer.alloc(0));

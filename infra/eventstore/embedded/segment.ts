@@ -139,7 +139,7 @@ const MAX_SPAN_BYTES = 64 << 10;
 
 type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
-/** The part between two entries ("marks") of the segment's table. At most MAX_SPAN_BYTES are read with one call. */
+/** The part between two entries ("marks") of the segment's table. It is read with one call if it has at most MAX_SPAN_BYTES. */
 const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
   const mark = Math.max(0, countUpTo(positions, position) - 1);
   const from = offsets[mark] ?? bytes;

@@ -15,9 +15,9 @@ type Parts = {
   decide: Decide;
   /** Called after a batch that wrote events. */
   onAppended: () => void;
-  /** A batch could not be written: discard its data in memory. */
+  /** Called when a batch could not be written. The data of the batch in memory must be discarded. */
   onDiscarded: () => void;
-  /** The contents of the disk are unknown: the function must end the process. */
+  /** Called when the contents of the disk are unknown. It must end the process. */
   onFatalError: (error: unknown) => void;
 };
 
