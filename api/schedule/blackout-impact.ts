@@ -17,6 +17,7 @@ import { inBatches } from '../http/in-batches.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { plannedJob } from './cron-occurrences.ts';
+import { inSlices } from './in-slices.ts';
 
 /** The maximum number of due times that one call examines, shared between the jobs. Of more, it counts the first ones. */
 const MAX_EXAMINED = 20_000;
@@ -69,21 +70,12 @@ type Draft = z.output<typeof CronBlackoutImpactRequest>;
 const agentsOf = async (ctx: Ctx, { agent_ids }: Draft): Promise<readonly string[] | undefined> =>
   agent_ids === null ? visibleAgents(ctx) : [...new Set(agent_ids)];
 
-/** A calculation lets other requests run after this time, in milliseconds, and ends after MAX_MS. */
-const SLICE_MS = 10;
+/** A calculation ends after this time, in milliseconds. */
 const MAX_MS = 2_000;
 
-/** Runs a calculation in slices. Sets its budget to 0 if it takes too long, so that it ends soon. */
-const inSlices = async <T>(steps: Generator<void, T>, budget: ImpactBudget, endsAt: number): Promise<T> => {
-  for (let sliceEndsAt = performance.now() + SLICE_MS; ; ) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    const now = performance.now();
-    if (now < sliceEndsAt) continue;
-    if (now > endsAt) budget.left = 0;
-    await new Promise((resolve) => setImmediate(resolve));
-    sliceEndsAt = performance.now() + SLICE_MS;
-  }
+/** Sets the budget of a calculation to 0 if it takes too long, so that it ends soon. */
+const endAt = (endsAt: number, budget: ImpactBudget) => (now: number) => {
+  if (now > endsAt) budget.left = 0;
 };
 
 const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
@@ -106,7 +98,7 @@ const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
     // What a job does not need of its share is left for those after it.
     const budget = { left: performance.now() > endsAt ? 0 : Math.floor(left / (planned.length - index)) };
     left -= budget.left;
-    const impact = await inSlices(impactOn(job, { days: draft, period, now, blackouts, decided, budget }), budget, endsAt);
+    const impact = await inSlices(impactOn(job, { days: draft, period, now, blackouts, decided, budget }), endAt(endsAt, budget));
     left += Math.max(0, budget.left);
     const { state } = await ctx.load(Agent, job.agent_id);
     const names = { job_id: job.id, job_name: job.name, agent_id: job.agent_id, agent_name: state.name };

@@ -74,7 +74,7 @@ const periodOf = (now: string, { from = now, to }: Pick<Asked, 'from' | 'to'>): 
 };
 
 /** Returns the ids of the agents whose jobs are listed; undefined if the jobs of all agents are listed. */
-const listedAgents = async (ctx: Ctx, agent_id: string | undefined): Promise<readonly string[] | undefined> => {
+export const listedAgents = async (ctx: Ctx, agent_id: string | undefined): Promise<readonly string[] | undefined> => {
   const visible = await visibleAgents(ctx);
   if (agent_id === undefined) return visible;
   return visible === undefined || visible.includes(agent_id) ? [agent_id] : [];

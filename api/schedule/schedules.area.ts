@@ -4,6 +4,7 @@ import { blackoutImpactOperations } from './blackout-impact.ts';
 import { cronJobOperations } from './cron-job.ts';
 import { cronOccurrenceOperations } from './cron-occurrences.ts';
 import { cronPreviewOperations } from './cron-preview.ts';
+import { cronSummaryOperations } from './cron-summary.ts';
 
 export const schedulesArea = {
   title: 'Schedules',
@@ -11,6 +12,7 @@ export const schedulesArea = {
     ...cronJobOperations,
     ...cronPreviewOperations,
     ...cronOccurrenceOperations,
+    ...cronSummaryOperations,
     ...blackoutOperations,
     ...blackoutImpactOperations,
   }),

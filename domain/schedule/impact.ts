@@ -1,7 +1,7 @@
 import { instantOf, localTimeOf } from '../time-zone.ts';
 import { type BlackoutDays, periodsFrom } from './blackout.ts';
 import { type PlannedJob, predictedOccurrences } from './prediction.ts';
-import { blackoutOf, type PresentBlackout, startOf } from './preview.ts';
+import { blackoutOf, type PresentBlackout, startAfter, startOf } from './preview.ts';
 import { nextOccurrence } from './recurrence.ts';
 
 /** YYYY-MM-DD. */
@@ -27,20 +27,11 @@ export type JobImpact = {
 export type ScheduledJob = PlannedJob & { readonly scheduled_at: string };
 
 /** Due times that are listed for a day. */
-const MAX_LISTED = 3;
-
-const LAST_DAY = '9999-12-31';
+export const MAX_LISTED = 3;
 
 /** The first period that has not ended at `now`. */
 export const nextPeriod = (days: BlackoutDays, now: string): Period | null =>
   periodsFrom(days, localTimeOf(now, days.timezone).slice(0, 10))[0] ?? null;
-
-/** The start of the day, or of the month, after a date in a time zone; null after the year 9999. */
-const startAfter = (date: string, unit: 'days' | 'months', zone: string): string | null => {
-  if (date >= LAST_DAY) return null;
-  const start = Temporal.PlainDate.from(unit === 'months' ? `${date.slice(0, 7)}-01` : date).add({ [unit]: 1 });
-  return start.year > 9_999 ? null : instantOf(`${start}T00:00:00`, zone);
-};
 
 const later = (one: string, other: string): string => (one > other ? one : other);
 

@@ -1,3 +1,4 @@
+import { instantOf } from '../time-zone.ts';
 import { appliesTo, type BlackoutFields, covers, periodsFrom } from './blackout.ts';
 import { type DueTime, nextDueTime, nextOccurrence, type Recurrence } from './recurrence.ts';
 
@@ -46,6 +47,15 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 /** In UTC, of the day `days` days after `date`; at most the end of the year 9999. */
 export const startOf = (date: string, days: number): string =>
   new Date(Math.min(LAST_MS, Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS)).toISOString();
+
+const LAST_DAY = '9999-12-31';
+
+/** Returns the start of the day after a date, or of the month after it, in a time zone; null after the year 9999. */
+export const startAfter = (date: string, unit: 'days' | 'months', zone: string): string | null => {
+  if (date >= LAST_DAY) return null;
+  const start = Temporal.PlainDate.from(unit === 'months' ? `${date.slice(0, 7)}-01` : date).add({ [unit]: 1 });
+  return start.year > 9_999 ? null : instantOf(`${start}T00:00:00`, zone);
+};
 
 /**
  * Checks only due times near the blackout's days, a day earlier and later: a day starts up to 14 hours before the same day in UTC, and

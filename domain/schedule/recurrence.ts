@@ -49,7 +49,7 @@ const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => 
 };
 
 /** No zone has changed its clocks by more than this since 2012. */
-const MAX_CHANGE_MS = 3 * 60 * MINUTE_MS;
+export const MAX_CHANGE_MS = 3 * 60 * MINUTE_MS;
 
 /** If clocks were always `offset` milliseconds ahead of UTC. */
 const nextAtOffset = (offset: number, after: string, next: (local: string) => string | null): DueTime | null => {
@@ -76,7 +76,7 @@ const nextOfRhythm = (zone: string, after: string, next: (local: string) => stri
 };
 
 /** `time` is HH:MM:SS. */
-const nextDay = (time: string, local: string): string => {
+export const nextDay = (time: string, local: string): string => {
   const date = local.slice(0, 10);
   if (local.slice(11) < time) return `${date}T${time}`;
   return `${Temporal.PlainDate.from(date).add({ days: 1 }).toString()}T${time}`;

@@ -142,6 +142,7 @@ export const runTable = {
     id: 'text',
     job_id: 'text',
     decision: 'text',
+    reason: 'text',
     due_at: 'timestamptz',
     decided: 'text',
     schedule_revision: 'integer',
@@ -159,6 +160,7 @@ export const runTable = {
   indexes: [
     { columns: ['tenant_id', 'job_id', 'created_at', 'id'] },
     { columns: ['tenant_id', 'job_id', 'decided'] },
+    { columns: ['tenant_id', 'job_id', 'due_at'] },
     { columns: ['tenant_id', 'due_at', 'id'] },
     { columns: ['target_kind', 'next_attempt_at'], withoutNull: 'next_attempt_at' },
     { columns: ['settled_at'], withoutNull: 'settled_at' },
@@ -253,7 +255,7 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
  */
 export const cronJobs = {
   name: 'cron_jobs',
-  version: 5,
+  version: 6,
   categories: [CronJob.category, CronRun.category, 'acknowledgement', 'session'],
   tables: [table, runTable, cronJobCounter.table],
   on: {

@@ -41,25 +41,29 @@ const recorded = defineQuery((db, { tenant_id, from, to, agent_ids, decision, af
 export const recordedOccurrences = (reads: Reads, selected: SelectedOccurrences, after: CursorKey | null) =>
   reads.rows(recorded, { ...selected, ...(after && { after_due_at: after[0] as string, after_id: after[1] }) });
 
-const decidedAhead = defineQuery((db, { tenant_id, from, to }: Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'>) =>
+type Ahead = Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'> & { readonly job_ids?: readonly string[] | undefined };
+
+const decidedAhead = defineQuery((db, { tenant_id, from, to, job_ids }: Ahead) =>
   db
     .selectFrom('cron_jobs.runs as run')
     .innerJoin('cron_jobs.jobs as job', (join) => join.onRef('job.tenant_id', '=', 'run.tenant_id').onRef('job.id', '=', 'run.job_id'))
     .where('run.tenant_id', '=', tenant_id)
     .where('run.due_at', '>=', from)
     .where('run.due_at', '<', to)
+    .$if(job_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('run.job_id', '=', fn.any(val(job_ids!)))))
     .whereRef('run.due_at', '>=', 'job.next_fire_at')
     .orderBy('run.due_at')
-    .select('run.id')
+    .select(['run.id', 'run.job_id', 'run.due_at'])
     .limit(({ lit }) => lit(MAX_OCCURRENCES)),
 );
 
 /**
- * Returns the ids of recorded occurrences that are not earlier than the `next_fire_at` of their job, at most
- * MAX_OCCURRENCES. A user has skipped them in advance, and then the schedule changed, or earlier occurrences have no
- * decision yet.
+ * Returns the recorded occurrences that are not earlier than the `next_fire_at` of their job, at most MAX_OCCURRENCES. A user has
+ * skipped them in advance, and then the schedule changed, or earlier occurrences have no decision yet. With `job_ids`, only
+ * those of these jobs.
  */
-export const decidedAheadOf = async (
-  reads: Reads,
-  { tenant_id, from, to }: Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'>,
-): Promise<ReadonlySet<string>> => new Set((await reads.rows(decidedAhead, { tenant_id, from, to })).map(({ id }) => id));
+export const occurrencesDecidedAhead = (reads: Reads, period: Ahead) => reads.rows(decidedAhead, period);
+
+/** Returns the ids of `occurrencesDecidedAhead`. */
+export const decidedAheadOf = async (reads: Reads, { tenant_id, from, to }: Ahead): Promise<ReadonlySet<string>> =>
+  new Set((await occurrencesDecidedAhead(reads, { tenant_id, from, to })).map(({ id }) => id));

@@ -45,6 +45,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/budgets',
   'GET    /tenant/{tenant_id}/changes',
   'GET    /tenant/{tenant_id}/cron-occurrences',
+  'GET    /tenant/{tenant_id}/cron-occurrences/summary',
   'GET    /tenant/{tenant_id}/deliveries/held',
   'GET    /tenant/{tenant_id}/deliveries/problems',
   'GET    /tenant/{tenant_id}/deliveries/summary',

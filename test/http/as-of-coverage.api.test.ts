@@ -41,6 +41,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listTenantDeliveries: 'a list that is not among those of decisions.md; each of them has it',
   summarizeDeliveries: 'sums over a period',
   listCronOccurrences: 'lists a period, of which a part is predicted',
+  summarizeCronOccurrences: 'counts a period, of which a part is predicted',
   listDeliveryProblems: 'sums over a period',
   listAgentActivity: 'sums over a period',
   listBudgets: 'sums over a period',

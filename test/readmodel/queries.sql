@@ -3706,7 +3706,9 @@ limit
 
 -- decidedAheadOf: call
 select
-  "run"."id"
+  "run"."id",
+  "run"."job_id",
+  "run"."due_at"
 from
   "cron_jobs"."runs" as "run"
   inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
@@ -3720,6 +3722,144 @@ order by
   "run"."due_at"
 limit
   1000;
+
+-- occurrencesDecidedAhead: of some jobs
+select
+  "run"."id",
+  "run"."job_id",
+  "run"."due_at"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."tenant_id" = $1
+  and "run"."due_at" >= $2
+  and "run"."due_at" < $3
+  and "run"."job_id" = any ($4)
+  and "run"."due_at" >= "job"."next_fire_at"
+order by
+  "run"."due_at"
+limit
+  1000;
+
+-- jobsWithOccurrences: of the tenant
+select
+  "job"."id",
+  "job"."agent_id",
+  "job"."name",
+  "job"."status",
+  "job"."next_fire_at",
+  "job"."schedule_revision"
+from
+  "cron_jobs"."jobs" as "job"
+where
+  "job"."tenant_id" = $1
+  and (
+    (
+      "job"."status" = $2
+      and "job"."next_fire_at" < $3
+    )
+    or exists (
+      select
+        "run"."id"
+      from
+        "cron_jobs"."runs" as "run"
+      where
+        "run"."tenant_id" = "job"."tenant_id"
+        and "run"."job_id" = "job"."id"
+        and "run"."due_at" >= $4
+        and "run"."due_at" < $5
+    )
+  )
+order by
+  "job"."name",
+  "job"."id"
+limit
+  50;
+
+-- recordedCounts: of some jobs
+select
+  "run"."job_id",
+  "run"."decision",
+  "run"."reason",
+  width_bucket(run.due_at, $1::timestamptz[]) - 1 as "day",
+  cast(count(*) as integer) as "runs",
+  (
+    array_agg(
+      extract(
+        epoch
+        from
+          run.due_at
+      )::float8 * 1000
+      order by
+        run.due_at
+    )
+  ) [1:3] as "first"
+from
+  (
+    select
+      "one"."job_id",
+      "one"."decision",
+      "one"."reason",
+      "one"."due_at"
+    from
+      "cron_jobs"."runs" as "one"
+    where
+      "one"."tenant_id" = $2
+      and "one"."job_id" = any ($3)
+      and "one"."due_at" >= $4
+      and "one"."due_at" < $5
+    limit
+      500001
+  ) as "run"
+group by
+  "run"."job_id",
+  "run"."decision",
+  "run"."reason",
+  "day";
+
+-- recordedCounts: with a decision
+select
+  "run"."job_id",
+  "run"."decision",
+  "run"."reason",
+  width_bucket(run.due_at, $1::timestamptz[]) - 1 as "day",
+  cast(count(*) as integer) as "runs",
+  (
+    array_agg(
+      extract(
+        epoch
+        from
+          run.due_at
+      )::float8 * 1000
+      order by
+        run.due_at
+    )
+  ) [1:3] as "first"
+from
+  (
+    select
+      "one"."job_id",
+      "one"."decision",
+      "one"."reason",
+      "one"."due_at"
+    from
+      "cron_jobs"."runs" as "one"
+    where
+      "one"."tenant_id" = $2
+      and "one"."job_id" = any ($3)
+      and "one"."due_at" >= $4
+      and "one"."due_at" < $5
+      and "one"."decision" = $6
+    limit
+      500001
+  ) as "run"
+group by
+  "run"."job_id",
+  "run"."decision",
+  "run"."reason",
+  "day";
 
 -- benchmarkPage: first page
 select

@@ -34,6 +34,7 @@ PATCH  /tenant/{tenant_id}/api-keys/{id}                                tenant:k
 DELETE /tenant/{tenant_id}/api-keys/{id}                                tenant:keys:write
 GET    /tenant/{tenant_id}/runners                                      tenant:read
 GET    /tenant/{tenant_id}/cron-occurrences                             tenant:read
+GET    /tenant/{tenant_id}/cron-occurrences/summary                     tenant:read
 GET    /tenant/{tenant_id}/agents                                       tenant:read
 POST   /tenant/{tenant_id}/agents                                       tenant:agents:create
 GET    /tenant/{tenant_id}/agents/activity                              tenant:read

@@ -100,6 +100,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   listing_id: 'offered listing',
   import_id: 'memory import',
   entry_id: 'memory entry',
+  job_id: 'cron job',
   version: 'version',
   slug: 'listing slug',
   key: 'use case',
