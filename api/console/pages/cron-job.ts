@@ -1,5 +1,5 @@
 import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
 import { historyLink } from '../history-link.ts';
@@ -8,13 +8,17 @@ import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { dataTable } from '../parts/data-table.ts';
+import { type JobRuns, skippedEntirely } from '../parts/day-runs.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
 import { scheduleText } from '../parts/job-text.ts';
 import { localTimeOf } from '../parts/local-time.ts';
 import { pager } from '../parts/pager.ts';
-import { dayName } from '../parts/period.ts';
+import { dayName, periodOf } from '../parts/period.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
+import { rowMenu } from '../parts/row-menu.ts';
+import { monthStrip } from '../parts/schedule-calendar.ts';
 import { marksOf, stateBadge } from '../parts/schedule-mark.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
@@ -22,7 +26,7 @@ import { absoluteTime, ago, duration, exact, zoned } from '../parts/time.ts';
 import { type MayOnAgent, mayReadDeliveries } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, p, ul, li, code } = tags;
+const { a, div, nav, span, strong, p, ul, li, code } = tags;
 
 type Job = ReplyOf<Rows['getCronJob']>;
 type Run = ReplyOf<Rows['listCronRuns']>[number];
@@ -30,37 +34,33 @@ type Previewed = ReplyOf<Rows['previewCronJob']>;
 
 const jobParams = (visit: Visit) => ({ ...agentParams(visit), id: visit.params.job_id! });
 
-const actionsOf = (visit: Visit, { name, status, kind }: Job, onAgent: MayOnAgent): readonly Child[] => {
+/** The main action of the page, two further ones, and the others in a menu. */
+const actionsOf = (visit: Visit, { id, name, status, kind }: Job, onAgent: MayOnAgent): readonly Child[] => {
   const { rows } = visit;
   const path = jobParams(visit);
   const look = { onAgent, returnTo: visit.path } as const;
+  const isPaused = status === 'paused';
   return [
+    isPaused ? actionButton(visit, rows.resumeCronJob, path, 'Resume', { ...look, icon: 'play', look: 'primary' }) : null,
     actionButton(visit, rows.runCronJobNow, path, 'Run now', {
       ...look,
+      ...(isPaused ? {} : { look: 'primary' }),
       icon: 'play',
-      confirm: 'It runs at once. Its schedule stays as it is.',
+      confirm: `${name} runs at once. Its schedule stays as it is.`,
     }),
-    status === 'active'
-      ? actionButton(visit, rows.skipCronOccurrence, path, 'Skip the next run', {
-          ...look,
-          confirm: kind === 'one_shot' ? `${name} is then completed.` : 'The next run is recorded as skipped.',
-        })
-      : null,
-    status === 'paused'
-      ? actionButton(visit, rows.resumeCronJob, path, 'Resume', { ...look, icon: 'play', look: 'primary' })
-      : status === 'active'
-        ? actionButton(visit, rows.pauseCronJob, path, 'Pause', { ...look, icon: 'pause' })
-        : null,
+    status === 'active' ? actionButton(visit, rows.pauseCronJob, path, 'Pause', { ...look, icon: 'pause' }) : null,
     formLink(visit, rows.updateCronJob, path, 'Edit', { ...look, icon: 'settings' }),
-    actionButton(visit, rows.deleteCronJob, path, 'Delete', {
-      onAgent,
-      returnTo: visit.path.replace(/\/[^/]+$/, ''),
-      look: 'danger',
-      icon: 'trash-2',
-      confirm: `${name} is not due any more.`,
-    }),
+    rowMenu('menu-cron-job', name, [
+      status === 'active'
+        ? formLink(visit, rows.skipCronOccurrence, path, kind === 'one_shot' ? 'Skip its only run' : 'Skip the next run', look)
+        : null,
+      historyLink(visit, id),
+      formLink(visit, rows.deleteCronJob, path, 'Delete', { onAgent, returnTo: visit.path.replace(/\/[^/]+$/, ''), look: 'danger' }),
+    ]),
   ];
 };
+
+const MAX_BLACKOUTS = 200;
 
 /** How many of the next due times are listed one by one. */
 const NEXT = 5;
@@ -141,6 +141,38 @@ const factsOf = (job: Job, agentLink: Child) =>
     Created: exact(job.created_at),
   });
 
+const monthOf = ({ query, zone }: Visit) => {
+  const today = localTimeOf(new Date().toISOString(), zone).date;
+  return { today, period: periodOf(new URLSearchParams({ view: 'month', date: query.get('date') ?? '' }), today) };
+};
+
+type Blackout = ReplyOf<Rows['listCronBlackouts']>[number];
+
+/** Shows the runs of the job in a month, with links to the months around it. */
+const monthCard = (visit: Visit, job: Job, runs: Answer<readonly JobRuns[]>, blackouts: Answer<readonly Blackout[]>) => {
+  const { today, period } = monthOf(visit);
+  const at = (date: string | null) => withQuery(visit, { date });
+  const schedules = tenantPath(visit.params.tenant_id!, '/schedules');
+  const dayHref = (date: string) => `${schedules}?view=day&date=${date}&agent_id=${job.agent_id}`;
+  const covering = blackouts.ok ? blackouts.value.filter(({ agent_id }) => agent_id === null || agent_id === job.agent_id) : [];
+  return card(
+    'Month',
+    nav(
+      { 'aria-label': 'Month', class: 'period' },
+      a({ class: 'button', href: at(period.previous), rel: 'prev', 'aria-label': 'Previous month' }, icon('arrow-left')),
+      strong({ 'aria-live': 'polite' }, period.title),
+      a({ class: 'button', href: at(period.next), rel: 'next', 'aria-label': 'Next month' }, icon('arrow-right')),
+      span({ class: 'quiet' }, `Times are in ${visit.zone}`),
+    ),
+    panel(runs, ([found]) => [
+      found && skippedEntirely([found]).length > 0
+        ? p({ class: 'note warn below', 'data-skipped': '' }, icon('triangle-alert'), span(null, 'Blackouts skip every run of this month.'))
+        : null,
+      monthStrip(found, { period, today, dayHref, blackouts: covering }),
+    ]),
+  );
+};
+
 /** The page of a cron job: its schedule, its next due times, and the decisions at its earlier ones. */
 export const cronJobPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/cron-jobs/:job_id',
@@ -151,6 +183,7 @@ export const cronJobPage = page({
     const { ask, rows, query } = visit;
     const path = jobParams(visit);
     const cursor = query.get('cursor');
+    const { period } = monthOf(visit);
     return {
       job: ask(rows.getCronJob, path),
       agent: ask(rows.getAgent, agentParams(visit)),
@@ -158,6 +191,11 @@ export const cronJobPage = page({
       may: ask(rows.readEffectivePermissions, agentParams(visit)),
       runs: ask(rows.listCronRuns, { ...path, sort: '-due_at', ...(cursor ? { cursor } : {}) }),
       preview: ask(rows.previewCronJob, path),
+      days: ask(rows.summarizeCronOccurrences, {
+        ...{ tenant_id: path.tenant_id, job_id: path.id, timezone: visit.zone },
+        ...{ first_day: period.from, last_day: period.days.at(-1)! },
+      }),
+      blackouts: ask(rows.listCronBlackouts, { tenant_id: path.tenant_id, limit: MAX_BLACKOUTS }),
     };
   },
   title: ({ job }) => (job.ok ? job.value.name : 'Cron job'),
@@ -165,18 +203,13 @@ export const cronJobPage = page({
     ...agentTrail('Schedules')(visit, answers),
     ['Schedules', tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}/cron-jobs`)],
   ],
-  view: ({ job, agent, may, runs, preview, names }, visit) => {
+  view: ({ job, agent, may, runs, preview, names, days, blackouts }, visit) => {
     if (!job.ok) return [heading('Cron job', null), problemPanel(job.problem)];
     const { value } = job;
     return [
       div(
         { 'data-kind': 'cron-job', 'data-id': value.id, 'data-position': job.position },
-        heading(
-          span(null, value.name, ' ', badge(value.status)),
-          `Times are in ${visit.zone}.`,
-          ...actionsOf(visit, value, mayOf(may)),
-          historyLink(visit, value.id),
-        ),
+        heading(span(null, value.name, ' ', badge(value.status)), scheduleText(value), ...actionsOf(visit, value, mayOf(may))),
         div(
           { class: 'columns' },
           card('Schedule', factsOf(value, targetLink(visit, value, agent.ok ? agent.value : null, namesIn(names)))),
@@ -185,6 +218,7 @@ export const cronJobPage = page({
             panel(preview, (found) => nextTimes(found, visit.zone)),
           ),
         ),
+        div({ class: 'below' }, monthCard(visit, value, days, blackouts)),
         div(
           { class: 'below' },
           panel(runs, (found) => runsCard(visit, found, mayOf(may))),

@@ -1,9 +1,10 @@
 import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
-import { page } from '../page.ts';
-import { counted } from '../parts/count-text.ts';
+import { jobLink, timesOfDay } from '../day-times.ts';
+import { NOT_ASKED, page } from '../page.ts';
 import { dataTable } from '../parts/data-table.ts';
+import { type JobRuns, skippedEntirely } from '../parts/day-runs.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { valuesIn } from '../parts/filter-form.ts';
@@ -14,34 +15,28 @@ import { instantIn, localTimeOf } from '../parts/local-time.ts';
 import { nextCursor, pager } from '../parts/pager.ts';
 import { periodOf } from '../parts/period.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { type Blackout, scheduleCalendar } from '../parts/schedule-calendar.ts';
-import { type Occurrence, stateBadge } from '../parts/schedule-mark.ts';
+import { type Blackout, type Calendar, scheduleCalendar } from '../parts/schedule-calendar.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { zoned } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, p, nav, form, label, select, option, input, button, details, summary, ul, li, strong } = tags;
+const { a, div, span, p, nav, form, label, select, option, input, button, strong } = tags;
 
 type Agents = ReplyOf<Rows['listAgents']>;
 
-/** The maximum number of occurrences on the page. */
-const MAX_SHOWN = 500;
+/** The maximum number of due times in the table of a day, and of jobs in a calendar with a row for each or in a month. */
+const MAX_TIMES = 500;
+const MAX_ROWS = 50;
+const MAX_OF_MONTH = 200;
 const MAX_LISTED = 200;
-const MAX_BUSIEST = 5;
 const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
 
 const today = ({ zone }: Visit): string => localTimeOf(new Date().toISOString(), zone).date;
 
 const periodOfPage = (visit: Visit) => periodOf(visit.query, today(visit));
 
-const minuteOf = (at: string, zone: string): string => {
-  const { date, time } = localTimeOf(at, zone);
-  return `${date}T${time.slice(0, 5)}`;
-};
-
 const periodLinks = (visit: Visit) => {
   const { view, previous, next, title } = periodOfPage(visit);
-  const at = (date: string | null) => withQuery(visit, { date, cursor: null });
+  const at = (date: string | null) => withQuery(visit, { date, cursor: null, times: null });
   return nav(
     { 'aria-label': 'Period', class: 'period' },
     a({ class: 'button', href: at(previous), rel: 'prev' }, icon('arrow-left'), span(null, `Previous ${view}`)),
@@ -53,7 +48,7 @@ const periodLinks = (visit: Visit) => {
 
 const viewTabs = (visit: Visit) => {
   const { view } = periodOfPage(visit);
-  const linkTo = (other: string | null) => withQuery(visit, { view: other, cursor: null });
+  const linkTo = (other: string | null) => withQuery(visit, { view: other, cursor: null, times: null });
   return filterTabs('View', view === 'week' ? null : view, [
     { value: 'day', label: 'Day', href: linkTo('day') },
     { value: null, label: 'Week', href: linkTo(null) },
@@ -62,7 +57,7 @@ const viewTabs = (visit: Visit) => {
 };
 
 const decisionTabs = (visit: Visit) => {
-  const linkTo = (decision: string | null) => withQuery(visit, { decision, cursor: null });
+  const linkTo = (decision: string | null) => withQuery(visit, { decision, cursor: null, times: null });
   return filterTabs('Filter by decision', visit.query.get('decision'), [
     { value: null, label: 'All', href: linkTo(null) },
     ...DECISIONS.map((decision) => ({ value: decision, label: decision, href: linkTo(decision) })),
@@ -83,60 +78,6 @@ const agentForm = (visit: Visit, agents: Agents) => {
     button(null, 'Show'),
   );
 };
-
-const jobLink = (visit: Visit, { job_id, agent_id, job_name, job_status }: Occurrence): Child =>
-  job_status === 'archived'
-    ? span({ class: 'row-name' }, `${job_name} (deleted)`)
-    : a({ class: 'row-name', href: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, job_name);
-
-/** Returns the minutes in which the most jobs run. Minutes with a single run are left out. */
-const busiestOf = (occurrences: readonly Occurrence[], zone: string) => {
-  const runs = occurrences.filter(({ decision }) => decision === 'fired');
-  const minutes = [...Map.groupBy(runs, ({ due_at }) => minuteOf(due_at, zone)).entries()];
-  return minutes
-    .filter(([, found]) => found.length > 1)
-    .toSorted(([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1))
-    .slice(0, MAX_BUSIEST);
-};
-
-const busiest = (occurrences: readonly Occurrence[], zone: string) => {
-  const minutes = busiestOf(occurrences, zone);
-  return card(
-    'Busiest minutes',
-    minutes.length === 0
-      ? p({ class: 'quiet' }, 'No two jobs run in the same minute.')
-      : ul(
-          null,
-          ...minutes.map(([minute, found]) =>
-            li(
-              { 'data-busy': minute },
-              strong(null, minute.replace('T', ' ')),
-              ` ${counted(found.length, 'run')} of ${counted(new Set(found.map(({ agent_id }) => agent_id)).size, 'agent')}`,
-            ),
-          ),
-        ),
-  );
-};
-
-const asTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: (id: string) => string) =>
-  details(
-    { class: 'card below' },
-    summary(null, 'The same due times as a table'),
-    dataTable<Occurrence>(
-      {
-        ...{ title: 'Due times', kind: 'due-time', nameTitle: 'Job', id: ({ job_id, due_at }) => `${job_id} ${due_at}` },
-        name: ({ job_name, job_status }) => (job_status === 'archived' ? `${job_name} (deleted)` : job_name),
-        href: ({ job_id, agent_id, job_status }) =>
-          job_status === 'archived' ? null : tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`),
-        details: ({ agent_id }) => agentName(agent_id),
-        columns: [
-          { title: 'Decision', look: 'state', cell: stateBadge },
-          { title: 'Due', cell: ({ due_at }) => zoned(due_at, 'minute') },
-        ],
-      },
-      occurrences,
-    ),
-  );
 
 const blackoutTable = (visit: Visit, blackouts: readonly Blackout[], agentName: (id: string) => string) => {
   const path = { tenant_id: visit.params.tenant_id! };
@@ -172,20 +113,44 @@ const nothing = (visit: Visit) =>
   visit.query.get('decision') || visit.query.get('agent_id')
     ? emptyState(
         { icon: 'search', title: 'Nothing matches', why: 'No due time of this period matches the filters of this page.' },
-        a({ class: 'button', href: withQuery(visit, { decision: null, agent_id: null, cursor: null }) }, 'Clear the filters'),
+        a({ class: 'button', href: withQuery(visit, { decision: null, agent_id: null, cursor: null, times: null }) }, 'Clear the filters'),
       )
     : emptyState(
         { icon: 'calendar-clock', title: 'Nothing is due in this period', why: 'Cron jobs call an agent or a URL at set times.' },
         a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
       );
 
-/** Says how far a page of due times goes. It can be empty although others follow: the API examines only so many for a page. */
-const cutText = (found: readonly Occurrence[]): Child => {
-  const last = found.at(-1);
-  return last
-    ? ['Only the due times up to ', zoned(last.due_at, 'minute'), ' are shown.']
-    : 'The first due times do not match. There are later ones.';
+/** Names the jobs of which blackouts suppress every run of the week or month. */
+const skippedNote = (visit: Visit, jobs: readonly JobRuns[]): Child => {
+  const { view } = periodOfPage(visit);
+  const skipped = visit.query.get('decision') || view === 'day' ? [] : skippedEntirely(jobs);
+  if (skipped.length === 0) return null;
+  const names = skipped.flatMap((job, index) => [index > 0 ? ', ' : '', jobLink(visit, job), ` of ${job.agent_name}`]);
+  return p(
+    { class: 'note warn', 'data-skipped': '' },
+    icon('triangle-alert'),
+    span(null, `Blackouts skip every run of this ${view} of: `, ...names, '.'),
+  );
 };
+
+const calendarPart = (visit: Visit, answer: Answer<readonly JobRuns[]>, parts: Pick<Calendar, 'blackouts' | 'agentName'>): Child =>
+  panel(answer, (jobs) => {
+    const isCut = nextCursor(answer) !== null;
+    const dayHref = (date: string) => withQuery(visit, { view: 'day', date, cursor: null, times: null });
+    const at = { period: periodOfPage(visit), today: today(visit), zone: visit.zone };
+    return div(
+      null,
+      jobs.length === 0 && !isCut ? nothing(visit) : null,
+      skippedNote(visit, jobs),
+      jobs.length > 0 || parts.blackouts.length > 0
+        ? div({ class: 'below' }, scheduleCalendar({ ...at, ...parts, jobs, jobName: (job) => jobLink(visit, job), dayHref }))
+        : null,
+      jobs.every(({ exact }) => exact)
+        ? null
+        : p({ class: 'quiet' }, 'Some numbers are too high: many runs of these jobs were skipped in advance.'),
+      pager(answer, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'First jobs', next: 'Further jobs' }),
+    );
+  });
 
 /** The page with a calendar of all cron jobs of a tenant, and with its blackouts. */
 export const scheduleListPage = page({
@@ -194,63 +159,52 @@ export const scheduleListPage = page({
   nav: 'Schedules',
   categories: ['cronjob', 'cronrun', 'blackout'],
   asks: (visit) => {
-    const { ask, rows, params, query } = visit;
+    const { ask, rows, params, query, zone } = visit;
     const tenant_id = params.tenant_id!;
-    const { from, to } = periodOfPage(visit);
-    const filters = valuesIn(query, ['agent_id', 'decision', 'cursor']) as object;
+    const { from, to, days, view } = periodOfPage(visit);
+    const filters = { tenant_id, ...valuesIn(query, ['agent_id', 'decision']) } as { tenant_id: string; decision?: 'fired' };
+    const cursor = query.get('cursor');
+    const times = query.get('times');
+    const bounds = { from: instantIn(`${from}T00:00`, zone), to: instantIn(`${to}T00:00`, zone) };
     return {
-      occurrences: ask(rows.listCronOccurrences, {
-        ...{ tenant_id, from: instantIn(`${from}T00:00`, visit.zone), to: instantIn(`${to}T00:00`, visit.zone), limit: MAX_SHOWN },
-        ...filters,
+      jobs: ask(rows.summarizeCronOccurrences, {
+        ...{ ...filters, first_day: from, last_day: days.at(-1)!, timezone: zone, limit: view === 'month' ? MAX_OF_MONTH : MAX_ROWS },
+        ...(cursor ? { cursor } : {}),
       }),
+      occurrences:
+        view === 'day'
+          ? ask(rows.listCronOccurrences, { ...filters, ...bounds, limit: MAX_TIMES, ...(times ? { cursor: times } : {}) })
+          : NOT_ASKED,
       blackouts: ask(rows.listCronBlackouts, { tenant_id, limit: MAX_LISTED }),
       agents: ask(rows.listAgents, { tenant_id, limit: MAX_LISTED }),
     };
   },
   title: () => 'Schedules',
-  view: ({ occurrences, blackouts, agents }, visit) => {
+  view: ({ jobs, occurrences, blackouts, agents }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
     const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
     const agentName = (id: string) => names.get(id) ?? 'an agent';
     const onAgent = () => visit.may('tenant:settings:write');
-    const dayHref = (date: string) => withQuery(visit, { view: 'day', date, cursor: null });
-    const shown = (found: readonly Occurrence[]): Child => {
-      const isCut = nextCursor(occurrences) !== null;
-      const covering = blackouts.ok ? blackouts.value : [];
-      const calendar = {
-        period: periodOfPage(visit),
-        today: today(visit),
-        zone: visit.zone,
-        occurrences: found,
-        blackouts: covering,
-        agentName,
-      };
-      return div(
-        null,
-        found.length === 0 && !isCut ? nothing(visit) : null,
-        found.length > 0 || covering.length > 0
-          ? scheduleCalendar({ ...calendar, jobName: (occurrence) => jobLink(visit, occurrence), dayHref })
-          : null,
-        isCut ? p({ role: 'status', 'data-cut': '' }, cutText(found)) : null,
-        pager(occurrences, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'Earliest', next: 'Later' }),
-        found.length === 0 ? null : div({ class: 'below' }, busiest(found, visit.zone)),
-        found.length === 0 ? null : asTable(visit, found, agentName),
-      );
-    };
     return [
       heading(
         'Schedules',
-        `When the cron jobs of all agents were due, what was decided, and when they will be due. Times are in ${visit.zone}.`,
+        'When the cron jobs of all agents were due, what was decided, and when they will be due.',
         formLink(visit, visit.rows.createCronJob, path, 'Create a cron job', { icon: 'plus', look: 'primary', onAgent }),
         formLink(visit, visit.rows.declareCronBlackout, path, 'Declare a blackout', { icon: 'ban', next: visit.path }),
       ),
-      div({ class: 'toolbar' }, viewTabs(visit), periodLinks(visit)),
+      div(
+        { class: 'toolbar' },
+        viewTabs(visit),
+        periodLinks(visit),
+        span({ class: 'quiet', 'data-zone': '' }, `Times are in ${visit.zone}`),
+      ),
       div(
         { class: 'toolbar' },
         decisionTabs(visit),
         panel(agents, (found) => agentForm(visit, found)),
       ),
-      panel(occurrences, shown),
+      calendarPart(visit, jobs, { blackouts: blackouts.ok ? blackouts.value : [], agentName }),
+      occurrences && timesOfDay(visit, occurrences, agentName),
       div(
         { class: 'below' },
         panel(blackouts, (found) => blackoutCard(visit, found, agentName)),

@@ -37,7 +37,11 @@ export const dayName = (date: string): string => `${Number(date.slice(8))} ${mon
 /** Formats the month of a date or of a month (YYYY-MM): `November 2026`. */
 export const monthName = (date: string): string => `${monthOnly(date)} ${date.slice(0, 4)}`;
 
-const isDate = (text: string): boolean => /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dateOf(text) === text;
+/** Periods around later dates would end after the year 9999. */
+const LAST_DATE = '9998-11-30';
+
+const isDate = (text: string): boolean =>
+  /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) && text <= LAST_DATE && !Number.isNaN(Date.parse(text)) && dateOf(text) === text;
 
 const daysBetween = (from: string, to: string): readonly string[] =>
   Array.from({ length: (Date.parse(to) - Date.parse(from)) / DAY_MS }, (_, index) => daysAfter(from, index));
