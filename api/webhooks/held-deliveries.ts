@@ -9,7 +9,7 @@ import {
   heldByRulesOfAllTenants,
   heldBySpentBudgets,
 } from '../../projections/webhooks/held-groups.queries.ts';
-import { openAgents, openAgentsOfAllTenants } from '../../projections/webhooks/open-deliveries.queries.ts';
+import { openAgents, openQueuesOfAllTenants } from '../../projections/webhooks/open-deliveries.queries.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
 import { operation } from '../http/operation.ts';
 import type { DeliveryStates, QueueCtx } from './delivery-states.ts';
@@ -54,7 +54,7 @@ const heldByBudgetsOfAllTenants = async (
   reads: QueueCtx['reads'],
   states: SpentQueues,
 ): Promise<HeldTotal> => {
-  const tenants = Map.groupBy(await openAgentsOfAllTenants(reads), ({ tenant_id }) => tenant_id);
+  const tenants = Map.groupBy(await openQueuesOfAllTenants(reads), ({ tenant_id }) => tenant_id);
   const groups = [...tenants].map(async ([tenant_id, agents]) => {
     const queues = await states.spentQueues(
       contextOf(tenant_id),

@@ -131,9 +131,11 @@ export const checkParkedEvents = async (client: Db): Promise<Result> => {
 export const checkDeadDeliveries = async (client: Db): Promise<Result> => {
   const count = await deadDeliveryCount(client);
   if (count === null) return none('not checked: there are no read models yet');
-  if (count === 0) return ok('none in the last day');
+  const figures = { dead_deliveries: count };
+  if (count === 0) return { ...ok('none in the last day'), figures };
   const message = `${counted(count, 'delivery')} ${count === 1 ? 'was' : 'were'} given up in the last day`;
-  return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
+  const advice = 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries';
+  return { ...warn(message, advice), figures };
 };
 
 /** A failed post of the heads (signed hashes) is reported only after some minutes, because the worker tries again. */

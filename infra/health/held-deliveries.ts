@@ -7,7 +7,7 @@ import { HELD_KINDS, type HeldKind } from '../../domain/webhooks/held-kind.ts';
 import { ok, type Result, reasonOf, warn } from './finding.ts';
 
 /** `contextOf` is for reading the budgets of a tenant's agents. */
-type HeldParts = {
+export type HeldParts = {
   readonly reads: QueueCtx['reads'];
   readonly broker: RunnerBroker;
   readonly contextOf: (tenant: string) => Omit<QueueCtx, 'reads'>;

@@ -7,6 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { type AgentQueues, BROKER_ADVICE, BUDGETS_ADVICE, budgetsResult, queuesResult, runnersResult } from '../health/agent-queues.ts';
 import { checkBlobPlace } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
 import { fileAdvice } from '../health/file-cause.ts';
@@ -20,7 +21,8 @@ import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
 import { storeAdvice } from '../health/store-failure.ts';
 import { isStoreOf, readStorage } from '../metrics/service-metrics.ts';
 import { databaseCause } from '../postgres/database-cause.ts';
-import { RELAY_REACTOR } from '../projector/reactor-status.ts';
+import { RELAY_REACTOR, STARTED_AT, workerStarts } from '../projector/reactor-status.ts';
+import { hasSystemTables } from '../projector/schema.ts';
 import { createRelayLag, type RelayLag } from '../reactors/relay-lag.ts';
 import type { SpoolStatus } from '../spool/spool-storage.ts';
 import { memoizeFor } from './readiness.ts';
@@ -69,6 +71,8 @@ export type HealthParts = {
   readonly isFailing: () => boolean;
   /** Returns the parts of this process that do not work, such as keys that cannot be decrypted. */
   readonly faults: () => readonly string[];
+  /** Reads the queues of all tenants, and what holds them up. Runners and budgets may be unknown. */
+  readonly readQueues: () => Promise<AgentQueues>;
   /** Counts the held deliveries of all tenants. Those that budgets hold may be unknown. */
   readonly readHeld: () => Promise<HeldTotals>;
 };
@@ -121,6 +125,15 @@ const serviceResult = async (faults: readonly string[]): Promise<Result> => {
   return { ...warn(`${version}; these parts do not work: ${faults.join(', ')}`, 'read the log of annals serve'), figures };
 };
 
+/** Returns when this process and the workers that report were started. */
+const processesResult = async (db: HealthParts['db']): Promise<Result> => {
+  const workers = (await hasSystemTables(db)) ? await workerStarts(db) : [];
+  const started = workers.map(({ writer, started_at }) => `annals work (${writer}) at ${started_at}`);
+  const last = workers[0] && Math.max(0, Math.round((Date.now() - Date.parse(workers[0].started_at)) / 1_000));
+  const figures = { serve_uptime_seconds: Math.round(process.uptime()), ...(last !== undefined && { work_uptime_seconds: last }) };
+  return { ...ok(`started: ${[`annals serve at ${STARTED_AT}`, ...started].join(', ')}`), figures };
+};
+
 const spoolResult = async ({ canTake, parked, rows, oldestAt }: SpoolStatus): Promise<Result> => {
   const figures = { deliveries: rows, parked_deliveries: parked };
   if (parked > 0)
@@ -157,9 +170,14 @@ const checksOf = (parts: HealthParts): readonly CheckRow[] => {
     ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts, growth), storeAdvice],
     ['Postgres', 'start it, or correct DATABASE_URL', () => databaseResult(db), (error) => databaseCause(error)?.advice ?? null],
     ['NATS', natsAdvice, () => brokerResult(parts, natsAdvice)],
+    ['processes', DATABASE_ADVICE, () => processesResult(db)],
     ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
     ['projections', DATABASE_ADVICE, () => Check.checkProjections(db)],
     ['relay', DATABASE_ADVICE, () => relayResult(parts, lag)],
+    ['runners', DATABASE_ADVICE, async () => runnersResult(await parts.readQueues())],
+    ['queues', DATABASE_ADVICE, async () => queuesResult(await parts.readQueues())],
+    ['budgets', DATABASE_ADVICE, async () => budgetsResult(await parts.readQueues())],
+    ['dead letters', DATABASE_ADVICE, () => Check.checkDeadDeliveries(db)],
     ['held deliveries', DATABASE_ADVICE, async () => heldResult(await parts.readHeld())],
     ['spool', 'make ANNALS_DATA writable for annals serve', () => spoolResult(parts.spool())],
     ['file store', 'correct BLOBS_URL, or start the object store', () => fileResult(blobPlace, config)],
@@ -178,12 +196,15 @@ const fileResult = (place: BlobPlace | null, config: HealthConfig): Promise<Resu
 
 const STATUSES = { ok: 'ok', warn: 'degraded', fail: 'down', none: 'ok' } as const satisfies Record<Level, string>;
 
+/** What to do about parts that are not known while a service does not answer: they are read from it. */
+const UNKNOWN_ADVICES: readonly string[] = [DATABASE_ADVICE, BROKER_ADVICE, BUDGETS_ADVICE];
+
 /**
- * Converts a finding to a part of the report. For parts that report through Postgres, it is not known whether they work
- * while Postgres does not answer.
+ * Converts a finding to a part of the report. For parts that are read from a service, it is not known whether they work
+ * while this service does not answer.
  */
 const partOf = ({ part, level, message, advice, figures = {} }: Finding) =>
-  advice === DATABASE_ADVICE
+  UNKNOWN_ADVICES.includes(advice ?? '')
     ? { name: part, status: 'degraded' as const, detail: `not known: ${message}`, advice, figures }
     : { name: part, status: STATUSES[level], detail: message, advice, figures };
 

@@ -12,6 +12,7 @@ import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
 import { createVirusScan } from '../files/clamav.ts';
 import { createCodeHost } from '../git/code-host.ts';
+import { createQueueReader } from '../health/agent-queues.ts';
 import { createHeldReader } from '../health/held-deliveries.ts';
 import { createHostCheck } from '../http/allowed-host.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -50,6 +51,8 @@ const WORKER_STATUS_TIMEOUT_MS = 300;
 
 /** For how many milliseconds the health report reuses the counts of held deliveries, which take several queries. */
 const HELD_TTL_MS = 2_000;
+/** For how many milliseconds the health report reuses the queues: the broker is asked for each connection. */
+const QUEUES_TTL_MS = 5_000;
 
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 type ServeMetrics = ReturnType<typeof createServeMetrics>;
@@ -84,9 +87,20 @@ const cachedContexts = (cache: Connections['cache']) => (tenant: string) => {
 /** Creates the health report from the connections of this process. */
 const healthReport = (config: Config, connections: Connections, broker: RunnerBroker, isFailing: () => boolean): ReadHealth => {
   const { corruption, keys, projectionAdmin, spool, reads, cache } = connections;
-  const readHeld = memoizeFor(HELD_TTL_MS, createHeldReader({ reads, broker, contextOf: cachedContexts(cache) }));
+  const queueParts = { reads, broker, contextOf: cachedContexts(cache) };
+  const readHeld = memoizeFor(HELD_TTL_MS, createHeldReader(queueParts));
+  const readQueues = memoizeFor(QUEUES_TTL_MS, createQueueReader(queueParts));
   const faults = () => [...corruption.degradedParts(), ...keys.degradedParts()];
-  return createHealthReport({ ...connections, config, db: projectionAdmin.db, spool: spool.status, isFailing, faults, readHeld });
+  return createHealthReport({
+    ...connections,
+    config,
+    db: projectionAdmin.db,
+    spool: spool.status,
+    isFailing,
+    faults,
+    readHeld,
+    readQueues,
+  });
 };
 
 /** Opens the connections and the clients of this process, and says what the platform gets. */

@@ -38,3 +38,14 @@ const dueTenants = defineQuery((db, { at }: { at: string }) =>
  */
 export const tenantsDueAt = async (reads: Pick<Reads, 'rows'>, at: string): Promise<string[]> =>
   (await reads.rows(dueTenants, { at })).map(({ id }) => id);
+
+const names = defineQuery((db, { ids }: { readonly ids: readonly string[] }) =>
+  db
+    .selectFrom('tenants.tenants as tenant')
+    .where(({ eb, fn, val }) => eb('tenant.id', '=', fn.any(val(ids))))
+    .select(['tenant.id', 'tenant.name']),
+);
+
+/** Returns the names of these tenants, by their ids. */
+export const tenantNames = async (reads: Pick<Reads, 'rows'>, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+  new Map(ids.length === 0 ? [] : (await reads.rows(names, { ids })).map(({ id, name }) => [id!, name!]));

@@ -60,25 +60,36 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
 export const openAgents = async (reads: Pick<Reads, 'rows'>, args: OpenArgs): Promise<readonly string[]> =>
   (await reads.rows(openAgentRows, args)).flatMap(({ agent_id }) => agent_id ?? []);
 
-const openAgentsOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
+const openQueuesOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
   db
     .selectFrom(
       db
         .selectFrom('deliveries.deliveries as delivery')
-        .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id', 'delivery.unsettled'])
+        .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id', 'delivery.unsettled', 'delivery.received_at'])
         .where('delivery.unsettled', 'is not', null)
         .orderBy('delivery.unsettled')
         .limit(({ lit }) => lit(MAX_EXAMINED))
         .as('open'),
     )
-    .select(['open.tenant_id', 'open.agent_id'])
+    .select(({ fn, cast }) => [
+      'open.tenant_id',
+      'open.agent_id',
+      cast<number>(fn.countAll(), 'integer').as('count'),
+      fn.min('open.received_at').as('since'),
+    ])
     .groupBy(['open.tenant_id', 'open.agent_id'])
     .orderBy(({ fn }) => fn.min('open.unsettled'))
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
-type TenantAgent = { readonly tenant_id: string; readonly agent_id: string };
+/** The open deliveries whose last messages one agent gets: how many they are, and when the oldest was received. */
+export type OpenQueue = { readonly tenant_id: string; readonly agent_id: string; readonly count: number; readonly since: string };
 
-/** Does the same as `openAgents` for the deliveries of all tenants. */
-export const openAgentsOfAllTenants = async (reads: Pick<Reads, 'rows'>): Promise<readonly TenantAgent[]> =>
-  (await reads.rows(openAgentsOfAll, {})).flatMap(({ tenant_id, agent_id }) => (tenant_id && agent_id ? [{ tenant_id, agent_id }] : []));
+/**
+ * Returns the queues of all tenants: of at most MAX_AGENTS agents, those whose deliveries have waited longest, and of the
+ * MAX_EXAMINED deliveries that have waited longest.
+ */
+export const openQueuesOfAllTenants = async (reads: Pick<Reads, 'rows'>): Promise<readonly OpenQueue[]> =>
+  (await reads.rows(openQueuesOfAll, {})).flatMap(({ tenant_id, agent_id, count, since }) =>
+    tenant_id && agent_id && since ? [{ tenant_id, agent_id, count, since }] : [],
+  );

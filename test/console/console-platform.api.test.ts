@@ -58,7 +58,7 @@ test('the overview of the platform shows each part with its state, advice and fi
   ]);
   assert.match(text, /is not connected[\s\S]*start nats-server/);
   assert.match(text, /age 2 h 0 min/);
-  assert.match(text, /<details class="card"><summary>1 part in order<span class="quiet">: event store</);
+  assert.match(text, /<details class="card" id="parts-services"><summary>Services: 1 part in order<span class="quiet">: event store</);
   assert.match(text, '1.5 MiB');
   assert.match(text, /data-refresh="\/console\/platform" data-poll="2000"/);
 });

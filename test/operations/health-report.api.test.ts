@@ -3,6 +3,7 @@ import pino from 'pino';
 import * as assert from 'uvu/assert';
 import type { z } from 'zod';
 import type { HealthReport } from '../../api/operations/health.ts';
+import type { AgentQueues } from '../../infra/health/agent-queues.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { createHealthReport, type HealthParts } from '../../infra/processes/health-report.ts';
 import { deadline, loadFactor } from '../fixtures/load-factor.ts';
@@ -19,6 +20,7 @@ const NO_SERVICES = { annalsData: '', eventstoreUrl: 'esdb://external', natsUrl:
 const EMPTY_SPOOL = { canTake: true, rows: 0, parked: 0, oldestAt: null } as ReturnType<HealthParts['spool']>;
 
 const NOTHING = { count: 0, until: null };
+const NO_QUEUES: AgentQueues = { at: 0, queues: [], asked: [], stopped: [], tenants: new Map() };
 const NONE_HELD = { budget: NOTHING, rate: NOTHING, hours: NOTHING };
 
 /**
@@ -42,6 +44,7 @@ const partsOf = async (databaseUrl?: string): Promise<HealthParts> => {
     isFailing: () => false,
     faults: () => [],
     readHeld: async () => NONE_HELD,
+    readQueues: async () => NO_QUEUES,
   };
 };
 
@@ -54,9 +57,14 @@ test('the health report names each part with its state and with what to do, and 
     'event store': 'ok',
     Postgres: 'ok',
     NATS: 'down',
+    processes: 'ok',
     worker: 'down',
     projections: 'degraded',
     relay: 'down',
+    runners: 'ok',
+    queues: 'ok',
+    budgets: 'ok',
+    'dead letters': 'ok',
     'held deliveries': 'ok',
     spool: 'ok',
     disk: 'ok',

@@ -1303,6 +1303,15 @@ order by
 limit
   200;
 
+-- tenantNames: call
+select
+  "tenant"."id",
+  "tenant"."name"
+from
+  "tenants"."tenants" as "tenant"
+where
+  "tenant"."id" = any ($1);
+
 -- lastActiveAt: call
 select
   wanted.at::integer as at,
@@ -5018,16 +5027,19 @@ group by
   "delivery"."held_reason",
   "delivery"."held_rule";
 
--- openAgentsOfAllTenants: call
+-- openQueuesOfAllTenants: call
 select
   "open"."tenant_id",
-  "open"."agent_id"
+  "open"."agent_id",
+  cast(count(*) as integer) as "count",
+  min("open"."received_at") as "since"
 from
   (
     select
       "delivery"."tenant_id",
       "delivery"."message_agent_id" as "agent_id",
-      "delivery"."unsettled"
+      "delivery"."unsettled",
+      "delivery"."received_at"
     from
       "deliveries"."deliveries" as "delivery"
     where

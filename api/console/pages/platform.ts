@@ -50,7 +50,28 @@ const tableOf = (parts: readonly Part[]): Child =>
     parts,
   );
 
-/** Renders the parts that need something, the worst first, and folds those that are in order into one line. */
+/** The groups of parts, by their titles; all other parts are services. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  Deliveries: ['runners', 'queues', 'budgets', 'dead letters', 'held deliveries', 'spool'],
+  Processes: ['service', 'processes', 'worker', 'projections', 'relay'],
+};
+const OTHERS = 'Services';
+
+const groupOf = ({ name }: Part): string => Object.keys(GROUPS).find((title) => GROUPS[title]?.includes(name)) ?? OTHERS;
+
+/** Renders parts that are in order as one line, which unfolds. */
+const foldedGroup = (title: string, parts: readonly Part[]): Child =>
+  details(
+    { class: 'card', id: `parts-${title.toLowerCase()}` },
+    summary(
+      null,
+      `${title}: ${counted(parts.length, 'part')} in order`,
+      span({ class: 'quiet' }, `: ${parts.map(({ name }) => name).join(', ')}`),
+    ),
+    tableOf(parts),
+  );
+
+/** Renders the parts that need something, the worst first, and folds those that are in order into one line per group. */
 const partTable = (parts: readonly Part[]): Child => {
   if (parts.length === 0)
     return emptyState({ icon: 'activity', title: 'No parts', why: 'This process has no services that it could check.' });
@@ -59,17 +80,10 @@ const partTable = (parts: readonly Part[]): Child => {
   return div(
     { class: 'stack wide-gap' },
     wrong.length === 0 ? null : tableOf(worstFirst),
-    inOrder.length === 0
-      ? null
-      : details(
-          { class: 'card', open: wrong.length === 0 },
-          summary(
-            null,
-            `${counted(inOrder.length, 'part')} in order`,
-            span({ class: 'quiet' }, `: ${inOrder.map(({ name }) => name).join(', ')}`),
-          ),
-          tableOf(inOrder),
-        ),
+    ...[...Object.keys(GROUPS), OTHERS].map((title) => {
+      const group = inOrder.filter((part) => groupOf(part) === title);
+      return group.length === 0 ? null : foldedGroup(title, group);
+    }),
   );
 };
 
