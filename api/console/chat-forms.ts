@@ -138,7 +138,7 @@ export const composeForms = (visit: Visit, detail: Detail, key?: string): Child 
       area('/message/content', 'Continue in a new session. The agent finds what was written in this one.', { required: true }),
       div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Continue'))),
     );
-  if (created_by_id === null) return p({ class: 'quiet' }, 'The runner has started this session, so only the runner writes in it.');
+  if (created_by_id === null) return p({ class: 'quiet below' }, 'The runner has started this session, so only the runner writes in it.');
   const message = callForm(
     visit,
     { operation: 'appendMessage', params, part: WRITE_ID, key },
