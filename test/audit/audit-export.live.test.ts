@@ -5,15 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import pg from 'pg';
+import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
 import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const LINES = 20_000;
 const BATCH = 500;
@@ -33,15 +34,16 @@ const memoryInUse = async (): Promise<number> => {
   return heapUsed + external;
 };
 
-/**
- * Starts the platform behind a real HTTP server. A worker fills the table of the audit log in a real database.
- * `watched.pages` counts the pages that are read from the database. `watched.before` is called before each read of a
- * page.
- */
-const startServer = async (lines: number) => {
-  const p = await createTestPlatform();
-  const { reads, databaseUrl } = await startProjectionPlatform(p.log, await freshDatabase(), [audit]);
-  const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
+// All tests of this file use one platform, behind a real HTTP server, because it takes long to fill its audit log. A worker
+// fills the table of the audit log in a real database.
+
+const p = await createTestPlatform();
+const databaseUrl = await freshDatabase();
+const { reads, close: closeProjections } = await startProjectionPlatform(p.log, databaseUrl, [audit]);
+/** `pages` counts the pages that are read from the database. `before` is called before each read of a page. */
+const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
+
+const watchReads = (): void => {
   const own = { ...p.reads };
   Object.assign(p.reads, {
     page: async (...query: Parameters<Reads['page']>) => {
@@ -51,6 +53,9 @@ const startServer = async (lines: number) => {
     },
     passed: (name: string, token: string, ms?: number) => (name === audit.name ? reads : own).passed(name, token, ms),
   });
+};
+
+const fillAuditLog = async (lines: number): Promise<void> => {
   for (let created = 0; created < lines; created += BATCH) {
     const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
     const events = Array.from({ length: Math.min(BATCH, lines - created) }, (_, index) => ({
@@ -62,21 +67,23 @@ const startServer = async (lines: number) => {
     await p.log.append(`visit-${p.tenant_id}.made${created}`, 'none', events);
   }
   await waitForProjection(reads, p.log, audit.name);
-  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
-  afterTest(async () => {
-    await server.close();
-    await p.close();
-  });
-  const open = (query = ''): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const path = `${p.tenant}/audit-logs/export?${query}`;
-      get({ host: '127.0.0.1', port: server.port, path, agent: false, headers: { authorization: `Bearer ${p.key}` } }, resolve).on(
-        'error',
-        reject,
-      );
-    });
-  return { p, open, watched, databaseUrl };
 };
+
+watchReads();
+await fillAuditLog(LINES);
+const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+
+const open = (query = ''): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const path = `${p.tenant}/audit-logs/export?${query}`;
+    get({ host: '127.0.0.1', port: server.port, path, agent: false, headers: { authorization: `Bearer ${p.key}` } }, resolve).on(
+      'error',
+      reject,
+    );
+  });
+
+/** Sets what is called before each read of a page, and counts the pages from 0. */
+const watchFromHere = (before: (page: number) => Promise<void> = async () => {}): void => void Object.assign(watched, { pages: 0, before });
 
 const digestOf = async (answer: IncomingMessage) => {
   const digest = createHash('sha256');
@@ -88,23 +95,21 @@ const digestOf = async (answer: IncomingMessage) => {
   return { lines, digest: digest.digest('hex') };
 };
 
-const rebuildAuditLog = async (databaseUrl: string): Promise<void> => {
+const rebuildAuditLog = async (): Promise<void> => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  afterTest(() => pool.end());
   const id = await requestMaintenance(pool, 'rebuild', audit.name);
   const done = await waitUntil(
     'the rebuild',
     () => requestState(pool, id),
     (state) => state?.done_at != null,
     60,
-  );
+  ).finally(() => pool.end());
   assert.is((done!.outcome as { promoted: boolean }).promoted, true);
 };
 
 test('the memory for an export of 20,000 audit log entries does not depend on their number; the bytes of the export are the same after new events and a rebuild', async () => {
-  const { p, open, watched, databaseUrl } = await startServer(LINES);
   const weights: number[] = [];
-  watched.before = async (page) => void (page >= 40 && page % 10 === 0 && weights.push(await memoryInUse()));
+  watchFromHere(async (page) => void (page >= 40 && page % 10 === 0 && weights.push(await memoryInUse())));
   const answer = await open();
   const position = answer.headers['consistency-token'] as string;
   const first = await digestOf(answer);
@@ -115,17 +120,17 @@ test('the memory for an export of 20,000 audit log entries does not depend on th
   // read.
   const [, settled = 0, ...later] = weights;
   assert.ok(Math.max(...later) - settled < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
-  watched.before = async () => {};
+  watchFromHere();
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'New', slug: 'new' } });
   await p.waitForProjections();
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after new events');
-  const [, during] = await Promise.all([rebuildAuditLog(databaseUrl), digestOf(await open(`to_position=${position}`))]);
+  const [, during] = await Promise.all([rebuildAuditLog(), digestOf(await open(`to_position=${position}`))]);
   assert.equal(during, first, 'while it was rebuilt');
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after the rebuild');
 });
 
 test('an audit log export reads pages from the database only as fast as the client reads the response, and stops when the client disconnects', async () => {
-  const { open, watched } = await startServer(LINES);
+  watchFromHere();
   const stalled = await open();
   stalled.pause();
   let read = -1;
@@ -145,12 +150,10 @@ test('an audit log export reads pages from the database only as fast as the clie
 });
 
 test('if an audit log export fails after its first byte, the connection is aborted; if it fails before, the response is a problem document', async () => {
-  const { open, watched } = await startServer(2_000);
   for (const failing of [2, 3, 7]) {
-    watched.pages = 0;
-    watched.before = async (page) => {
+    watchFromHere(async (page) => {
       if (page === failing) throw new Error('the database went away');
-    };
+    });
     const answer = await open().catch((error: NodeJS.ErrnoException) => error);
     if (!('statusCode' in answer)) {
       assert.is((answer as NodeJS.ErrnoException).code, 'ECONNRESET');
@@ -163,17 +166,16 @@ test('if an audit log export fails after its first byte, the connection is abort
     );
     assert.equal([ended, answer.complete], ['ECONNRESET', false], `page ${failing}`);
   }
-  watched.pages = 0;
-  watched.before = async (page) => {
+  watchFromHere(async (page) => {
     if (page === 1) throw new Error('at once');
-  };
+  });
   const refused = await open();
   assert.is(refused.statusCode, 500);
   assert.is(refused.headers['content-type'], 'application/problem+json');
 });
 
 test("with Postgres, the audit log of the platform lists the platform's entries, and can be filtered by actor", async () => {
-  const { p, watched } = await startServer(10);
+  watchFromHere();
   const actionsOf = async (path: string) => {
     const { status, body, text } = await p.send('GET', path);
     assert.is(status, 200, text);
@@ -185,6 +187,12 @@ test("with Postgres, the audit log of the platform lists the platform's entries,
   await p.send('POST', `/admin/tenants/${p.tenant_id}/break-glass`, { body: { reason: 'a look', minutes: 5 } });
   assert.equal([...new Set(await actionsOf(`${p.tenant}/audit-logs?actor=test`))], [`super_admin.read ${p.tenant_id}`]);
   assert.ok(watched.pages >= 2);
+});
+
+afterLastTest(async () => {
+  await server.close();
+  await closeProjections();
+  await p.close();
 });
 
 test.run();
