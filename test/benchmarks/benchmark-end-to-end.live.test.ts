@@ -9,7 +9,7 @@ import { connectRunner, Refusal, type RunnerEvent } from '../../infra/runner/run
 import { expectReply, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset } from '../faults/tenants.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, root, startProgram } from '../fixtures/child-process.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
 import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
 
@@ -53,7 +53,7 @@ const endedRun = async (platform: SharedPlatform, agent: Agent, id: string): Pro
 
 const startRunner = (platform: SharedPlatform, agent: Agent, ...args: string[]) => {
   const ANNALS_DATA = join(platform.dir, `runner-${agent.tenant.id}`);
-  const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey, ANNALS_DATA };
+  const env = { ...bareEnvironment(), ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey, ANNALS_DATA };
   const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, ...args], { env });
   platform.stopOnClose(program);
   return program;

@@ -10,7 +10,7 @@ import { callOperation } from '../../infra/cli/api/call-operation.ts';
 import { describeOperation, listOperations } from '../../infra/cli/api/describe-operations.ts';
 import { mainFile } from '../faults/running-platform.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, startProgram } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -143,7 +143,7 @@ test('annals api uploads the file at a given path', async () => {
 
 test('the shell completion offers commands, options and operations of the running platform; an unknown shell exits with 2', async () => {
   const complete = async (...words: string[]) => {
-    const env = { PATH: process.env.PATH, ANNALS_URL: url };
+    const env = { ...bareEnvironment(), ANNALS_URL: url };
     const program = startProgram(process.execPath, [mainFile, 'complete', ...words], { env });
     return { code: await program.ended, output: program.output() };
   };
@@ -156,7 +156,7 @@ test('the shell completion offers commands, options and operations of the runnin
 
 test('annals api --json - reads standard input in UTF-8 and UTF-16, and says what it is if it is no text', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-api-'));
-  const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: p.key };
+  const env = { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: p.key };
   const send = async (content: Buffer) => {
     writeFileSync(join(dir, 'body'), content);
     const words = [process.execPath, mainFile, 'api', 'createAgent', '--tenant-id', tenant, '--json', '-'].map((word) => `'${word}'`);
@@ -179,7 +179,7 @@ test('annals api --json - reads standard input in UTF-8 and UTF-16, and says wha
 
 test('annals api reads ANNALS_URL and ANNALS_KEY from the environment; if the platform is down, it prints one line and exits with 1', async () => {
   const key = p.key;
-  const env = { PATH: process.env.PATH, ANNALS_URL: `${url}/`, ANNALS_KEY: key };
+  const env = { ...bareEnvironment(), ANNALS_URL: `${url}/`, ANNALS_KEY: key };
   const listed = startProgram(process.execPath, [mainFile, 'api', 'listAgents', '--tenant-id', tenant], { env });
   assert.is(await listed.ended, 0, listed.output());
   server.close();

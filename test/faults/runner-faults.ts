@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nanos } from 'nats';
 import { consumerName, STREAM } from '../../domain/runners/runner-credential.ts';
 import { RetryLater } from '../../infra/runner/runner-client.ts';
-import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, root, startProgram } from '../fixtures/child-process.ts';
 import { startClientRunner } from './client-runner.ts';
 import { type Load, startLoad } from './load.ts';
 import { judge, type OutageReport } from './outage-trial.ts';
@@ -23,8 +23,7 @@ type DyingRunner = Runner & { readonly kills: () => number };
 const startDyingRunner = async ({ url, dir, stopOnClose }: KillablePlatform, agent: Agent, kills: number): Promise<DyingRunner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });
-  const { PATH } = process.env;
-  const env = { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey, RUNNER_HOME: home, KILLS: String(kills) };
+  const env = { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: agent.runnerKey, RUNNER_HOME: home, KILLS: String(kills) };
   let isStopped = false;
   let stop = (): Promise<unknown> => Promise.resolve();
   let output = (): string => '';

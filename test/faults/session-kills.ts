@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SettledSessionMessage } from '../../domain/runners/acknowledgement.ts';
 import { MAX_ASKED_MESSAGES } from '../../projections/sessions/settled-message.queries.ts';
-import { type Program, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, type Program, root, startProgram } from '../fixtures/child-process.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { seededRandom } from '../fixtures/seeded-random.ts';
 import type { OutageReport } from './outage-trial.ts';
@@ -47,11 +47,10 @@ const writeAll = async (platform: RunningPlatform, agent: Agent, { sessions, mes
 };
 
 const startRunner = async ({ url, stopOnClose }: RunningPlatform, { runnerKey }: Agent, home: string): Promise<Program> => {
-  const { PATH } = process.env;
   const limits = { CONCURRENCY: String(CONCURRENCY), PROGRESS_MS: String(PROGRESS_MS) };
   const program = startProgram(process.execPath, [PROGRAM], {
     cwd: home,
-    env: { PATH, ANNALS_URL: url, ANNALS_KEY: runnerKey, RUNNER_HOME: home, ...limits },
+    env: { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: runnerKey, RUNNER_HOME: home, ...limits },
   });
   stopOnClose(program);
   await program.waitForOutput(/waiting for messages/);

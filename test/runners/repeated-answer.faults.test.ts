@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { setAckWait } from '../faults/runner-faults.ts';
 import { expectReply } from '../faults/running-platform.ts';
 import { type Agent, createAgent, createTenant } from '../faults/tenants.ts';
-import { eventually, type Program, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, type Program, root, startProgram } from '../fixtures/child-process.ts';
 import { type LentPlatform, lentPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = lentPlatform();
@@ -15,7 +15,7 @@ const ACK_WAIT_MS = 2_000;
 const start = async ({ url, dir, stopOnClose }: LentPlatform, agent: Agent, hangs: string): Promise<Program> => {
   const home = join(dir, `answering-${agent.id}`);
   mkdirSync(home, { recursive: true });
-  const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey, RUNNER_HOME: home };
+  const env = { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: agent.runnerKey, RUNNER_HOME: home };
   const program = startProgram(process.execPath, [join(root, 'test/faults/answering-runner.ts')], {
     cwd: home,
     env: { ...env, PROGRESS_MS: String(ACK_WAIT_MS / 2), ...(hangs && { HANGS: hangs }) },

@@ -8,7 +8,7 @@ import { BudgetExceeded, connectRunner, Refusal, RetryLater, type RunnerEvent } 
 import { createSockets, post } from '../faults/load.ts';
 import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
-import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, root, startProgram } from '../fixtures/child-process.ts';
 import { exampleOf } from '../fixtures/documents.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
@@ -56,7 +56,7 @@ test('the documented example of a runner opens a session for a delivery, appends
     symlinkSync(root, join(dir, 'node_modules', 'annals-client'));
     writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
     writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'runner.startSession'));
-    const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
+    const env = { ...bareEnvironment(), ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
     platform.stopOnClose(startProgram(process.execPath, ['runner.ts'], { cwd: dir, env }));
 
     const delivery = await doneDelivery(platform, agent, await deliver(platform, hook, { zen: 'Keep it simple' }));
@@ -242,7 +242,7 @@ test('if a setting is missing or not accepted, connectRunner fails with a one-li
 
 test('annals runner with a wrong combination of --exec and --forward exits with 2 and prints a line of advice', async () => {
   const run = async (...words: string[]): Promise<string> => {
-    const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', 'a', ...words], { env: { PATH: process.env.PATH } });
+    const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', 'a', ...words], { env: { ...bareEnvironment() } });
     const code = await program.ended;
     return `${code} ${program.output().trim().split('\n').at(0)}`;
   };

@@ -8,7 +8,7 @@ import type { RunnerPresence } from '../../api/runners/runner-presence.ts';
 import { createSockets, post } from '../faults/load.ts';
 import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
-import { eventually, type Program, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, type Program, startProgram } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
@@ -29,7 +29,7 @@ const unblock = ({ dir }: Pick<KillablePlatform, 'dir'>): void => writeFileSync(
 /** Starts a real runner. Its command does not end until `unblock` is called, or the platform closes. */
 const startBlockedRunner = async ({ url, dir, stopOnClose }: KillablePlatform, agent: Agent): Promise<Program> => {
   const command = `while [ ! -e ${join(dir, 'go')} ]; do sleep 0.1; done`;
-  const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
+  const env = { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
   const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, '--exec', command], { cwd: dir, env });
   stopOnClose({
     stop: () => {
