@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openBlobPlace, openBlobStore } from '../../infra/blobs/open-blob-store.ts';
 import { openVault } from '../../infra/vault/vault.ts';
-import { type Platform, withPlatform } from '../faults/platform.ts';
-import { expectReply, mainFile } from '../faults/running-platform.ts';
+import { withPlatform } from '../faults/platform.ts';
+import { expectReply, mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { withProcessPlatform } from '../fixtures/process-platform.ts';
 import { startS3Server } from '../fixtures/s3-server.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Runs a CLI command with the data directory of a platform. */
-const annals = async ({ data, url }: Pick<Platform, 'data' | 'url'>, words: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+const annals = async ({ data, url }: Pick<RunningPlatform, 'data' | 'url'>, words: readonly string[], env: NodeJS.ProcessEnv = {}) => {
   const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...env },
   });
@@ -22,7 +23,7 @@ const annals = async ({ data, url }: Pick<Platform, 'data' | 'url'>, words: read
 };
 
 /** Opens the file store of a platform in the same way as the platform's processes do. */
-const openStoreOf = async (platform: Platform, blobsUrl?: string) => {
+const openStoreOf = async (platform: RunningPlatform, blobsUrl?: string) => {
   const log = platform.openLog();
   const vault = await openVault({ log, masterKeyFile: join(platform.data, 'master.key') });
   const { id: tenant } = await platform.firstTenant();
@@ -38,7 +39,7 @@ const openStoreOf = async (platform: Platform, blobsUrl?: string) => {
   return { tenant, blobs, importSkill, close: log.close };
 };
 
-const findingOf = async (platform: Platform, env: NodeJS.ProcessEnv = {}) => {
+const findingOf = async (platform: RunningPlatform, env: NodeJS.ProcessEnv = {}) => {
   const { lines } = await annals(platform, ['doctor', '--json'], env);
   const { findings } = JSON.parse(lines[0]!) as { findings: { part: string; level: string; message: string; advice: string | null }[] };
   return findings.find(({ part }) => part === 'file store')!;
@@ -47,10 +48,11 @@ const findingOf = async (platform: Platform, env: NodeJS.ProcessEnv = {}) => {
 test('with a bucket, annals gc removes only old files that no event names; doctor and /readyz report an object store that is down', async () => {
   const server = await startS3Server();
   const BLOBS_URL = server.url('annals');
-  await withPlatform(
+  await withProcessPlatform(
     async (platform) => {
       const store = await openStoreOf(platform, BLOBS_URL);
-      const run = (...words: string[]) => annals(platform, ['blobs', ...words], { BLOBS_URL });
+      const variables = { ...platform.serviceVariables(), BLOBS_URL };
+      const run = (...words: string[]) => annals(platform, ['blobs', ...words], variables);
       const { sha256: named } = await store.blobs.put(Buffer.from('named'));
       const { sha256: orphan } = await store.blobs.put(Buffer.from('orphan'));
       const agent = { name: 'A', slug: 'a', description: `made from ${named}` };
@@ -76,10 +78,10 @@ test('with a bucket, annals gc removes only old files that no event names; docto
 
       const degraded = async (): Promise<string[]> =>
         (JSON.parse((await platform.call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
-      assert.is((await findingOf(platform, { BLOBS_URL })).level, 'ok');
+      assert.is((await findingOf(platform, variables)).level, 'ok');
       assert.not((await degraded()).includes('file store'));
       await server.close();
-      const down = await findingOf(platform, { BLOBS_URL });
+      const down = await findingOf(platform, variables);
       assert.is(down.level, 'fail');
       assert.match(down.message, 'the object store cannot be reached: ECONNREFUSED');
       await eventually('/readyz names the file store', async () => (await degraded()).includes('file store'));

@@ -3,15 +3,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { createSockets, post } from '../faults/load.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { ADMIN_KEY } from '../faults/running-platform.ts';
+import { ADMIN_KEY, type RunningPlatform } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually } from '../fixtures/child-process.ts';
+import { withProcessPlatform } from '../fixtures/process-platform.ts';
 import { scrape, seriesSum } from '../fixtures/scrape.ts';
 import { signInCookie } from '../fixtures/sign-in-cookie.ts';
 
 const METRICS_PORT = String(await freePort());
-const onPlatform = sharedPlatform({ METRICS_PORT });
 
 type Group = {
   readonly agent_id: string;
@@ -41,7 +40,7 @@ const attentionOn = (page: string): string[] =>
     .toSorted();
 
 /** Creates an agent with a used-up budget that gets two deliveries, and one with a rate that holds three of four. */
-const holdDeliveries = async (platform: Platform) => {
+const holdDeliveries = async (platform: RunningPlatform) => {
   const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
   const [spent, busy] = [agents[0]!, agents[1]!];
   const { id: tenant, key } = spent.tenant;
@@ -65,58 +64,64 @@ const holdDeliveries = async (platform: Platform) => {
 };
 
 test('each page, Health and the metrics name the same deliveries that a budget and a rule hold, with reason and time', () =>
-  onPlatform(async (platform) => {
-    const { tenant, key, spent, busy } = await holdDeliveries(platform);
-    const read = async <T>(path: string, as = key): Promise<T> =>
-      JSON.parse((await platform.call('GET', path, undefined, { key: as })).text) as T;
-    const groups = async () => (await read<Group[]>(`/tenant/${tenant}/deliveries/held`)).toSorted((a, b) => b.count - a.count);
-    const sum = (found: readonly Group[]) => found.reduce((total, { count }) => total + count, 0);
-    await eventually('five deliveries are held', async () => sum(await groups()) === 5);
+  withProcessPlatform(
+    async (platform) => {
+      const { tenant, key, spent, busy } = await holdDeliveries(platform);
+      const read = async <T>(path: string, as = key): Promise<T> =>
+        JSON.parse((await platform.call('GET', path, undefined, { key: as })).text) as T;
+      const groups = async () => (await read<Group[]>(`/tenant/${tenant}/deliveries/held`)).toSorted((a, b) => b.count - a.count);
+      const sum = (found: readonly Group[]) => found.reduce((total, { count }) => total + count, 0);
+      await eventually('five deliveries are held', async () => sum(await groups()) === 5);
 
-    const found = await groups();
-    const byAgent = Map.groupBy(found, ({ agent_id }) => agent_id);
-    assert.equal(
-      byAgent.get(spent)!.map(({ reason, count }) => [reason, count]),
-      [['budget', 2]],
-    );
-    // Those that arrive before the read model has the first held one are held by the rate, the others wait behind it.
-    const ofBusy = byAgent.get(busy)!;
-    assert.ok(ofBusy.some(({ reason }) => reason === 'rate') && ofBusy.every(({ rule }) => rule === 'busy'));
-    assert.is(sum(ofBusy), 3);
-    for (const { reason, until } of found) if (reason !== 'earlier_held') assert.ok(Date.parse(until) > Date.now(), reason);
-    for (const [agent, count] of [
-      [spent, 2],
-      [busy, 3],
-    ] as const)
-      assert.is((await read<unknown[]>(`/tenant/${tenant}/deliveries?status=held&agent_id=${agent}`)).length, count);
-
-    const open = await signIn(platform.url, key);
-    const expected = found.map(({ agent_id, reason, count }) => `${agent_id} ${reason} ${count}`).toSorted();
-    const base = `/console/t/${tenant}`;
-    const problems = await open(`${base}/deliveries/problems`);
-    assert.equal(countsOn(problems), expected);
-    assert.match(problems, /the hourly budget is used up<?[^.]*until/);
-    const overview = await open(base);
-    assert.equal(attentionOn(overview), [`budget_spent ${spent} 2`, `deliveries_held ${busy} 3`]);
-    for (const page of [problems, overview]) assert.match(page, /rule busy: the limit of 1 in 3600 s is reached/);
-    for (const agent of [spent, busy])
+      const found = await groups();
+      const byAgent = Map.groupBy(found, ({ agent_id }) => agent_id);
       assert.equal(
-        countsOn(await open(`${base}/agents/${agent}`)),
-        expected.filter((line) => line.startsWith(agent)),
+        byAgent.get(spent)!.map(({ reason, count }) => [reason, count]),
+        [['budget', 2]],
       );
-    const list = await open(`${base}/agents`);
-    assert.equal([...list.matchAll(/data-held="(\d+)"/g)].map(([, count]) => count).toSorted(), ['2', '3']);
+      // Those that arrive before the read model has the first held one are held by the rate, the others wait behind it.
+      const ofBusy = byAgent.get(busy)!;
+      assert.ok(ofBusy.some(({ reason }) => reason === 'rate') && ofBusy.every(({ rule }) => rule === 'busy'));
+      assert.is(sum(ofBusy), 3);
+      for (const { reason, until } of found) if (reason !== 'earlier_held') assert.ok(Date.parse(until) > Date.now(), reason);
+      for (const [agent, count] of [
+        [spent, 2],
+        [busy, 3],
+      ] as const)
+        assert.is((await read<unknown[]>(`/tenant/${tenant}/deliveries?status=held&agent_id=${agent}`)).length, count);
 
-    const health = async () =>
-      (await read<{ parts: Part[] }>('/admin/health', ADMIN_KEY)).parts.find(({ name }) => name === 'held deliveries')!;
-    const figures = { held_by_budget: 2, held_by_rate: 3, held_by_hours: 0 };
-    await eventually('Health counts them', async () => JSON.stringify((await health()).figures) === JSON.stringify(figures));
-    assert.match((await health()).detail, /^5 deliveries are held: 2 because the hourly budget .* until \d.*; 3 because of rates until \d/);
-    await eventually('the metrics count them', async () => {
-      const metrics = await scrape(`http://127.0.0.1:${METRICS_PORT}`);
-      const counts = ['budget', 'rate', 'hours'].map((reason) => seriesSum(metrics, 'annals_deliveries_held', { reason }));
-      return counts.join() === '2,3,0';
-    });
-  }));
+      const open = await signIn(platform.url, key);
+      const expected = found.map(({ agent_id, reason, count }) => `${agent_id} ${reason} ${count}`).toSorted();
+      const base = `/console/t/${tenant}`;
+      const problems = await open(`${base}/deliveries/problems`);
+      assert.equal(countsOn(problems), expected);
+      assert.match(problems, /the hourly budget is used up<?[^.]*until/);
+      const overview = await open(base);
+      assert.equal(attentionOn(overview), [`budget_spent ${spent} 2`, `deliveries_held ${busy} 3`]);
+      for (const page of [problems, overview]) assert.match(page, /rule busy: the limit of 1 in 3600 s is reached/);
+      for (const agent of [spent, busy])
+        assert.equal(
+          countsOn(await open(`${base}/agents/${agent}`)),
+          expected.filter((line) => line.startsWith(agent)),
+        );
+      const list = await open(`${base}/agents`);
+      assert.equal([...list.matchAll(/data-held="(\d+)"/g)].map(([, count]) => count).toSorted(), ['2', '3']);
+
+      const health = async () =>
+        (await read<{ parts: Part[] }>('/admin/health', ADMIN_KEY)).parts.find(({ name }) => name === 'held deliveries')!;
+      const figures = { held_by_budget: 2, held_by_rate: 3, held_by_hours: 0 };
+      await eventually('Health counts them', async () => JSON.stringify((await health()).figures) === JSON.stringify(figures));
+      assert.match(
+        (await health()).detail,
+        /^5 deliveries are held: 2 because the hourly budget .* until \d.*; 3 because of rates until \d/,
+      );
+      await eventually('the metrics count them', async () => {
+        const metrics = await scrape(`http://127.0.0.1:${METRICS_PORT}`);
+        const counts = ['budget', 'rate', 'hours'].map((reason) => seriesSum(metrics, 'annals_deliveries_held', { reason }));
+        return counts.join() === '2,3,0';
+      });
+    },
+    { METRICS_PORT },
+  ));
 
 test.run();
