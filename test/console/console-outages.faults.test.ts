@@ -2,18 +2,17 @@
 import type { Browser, Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
 import type { ProcessName } from '../faults/platform-processes.ts';
-import { ADMIN_KEY, mainFile } from '../faults/running-platform.ts';
+import { ADMIN_KEY, mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { killAgainAndAgain } from '../faults/store-outage.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
-import { eventually, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, startProgram } from '../fixtures/child-process.ts';
 import { launchChromium, openPage } from '../fixtures/chromium.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
+import { signInCookie } from '../fixtures/sign-in-cookie.ts';
 
-const PUBLIC_URL = 'http://annals.test';
-const OWN_PAGE = { origin: PUBLIC_URL, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
 const MAX_NAMED_MS = 5_000;
 const MAX_RECOVERY_MS = 5_000;
 const MAX_PRESENCE_MS = 5_000;
@@ -33,14 +32,7 @@ const OUTAGES: readonly Outage[] = [
 
 const timeout = (ms: number) => ({ timeout: ms * loadFactor() });
 
-/** Signs in as a browser does. @returns the session cookie */
-const signIn = async ({ url }: Platform, key: string): Promise<string> => {
-  const answer = await fetch(`${url}/auth/key`, { method: 'POST', headers: OWN_PAGE, body: JSON.stringify({ key }) });
-  assert.is(answer.status, 204, await answer.text());
-  return answer.headers.getSetCookie()[0]!.split(';')[0]!;
-};
-
-const degradedParts = async ({ url }: Platform): Promise<readonly string[]> => {
+const degradedParts = async ({ url }: RunningPlatform): Promise<readonly string[]> => {
   const answer = await fetch(`${url}/readyz`).catch(() => null);
   return answer === null ? ['serve'] : ((await answer.json()) as { degraded: string[] }).degraded;
 };
@@ -71,30 +63,30 @@ const waitUntilBack = async (page: Page): Promise<void> => {
   await page.waitForSelector('#main :is([data-degraded], [data-problem])', { state: 'detached', ...timeout(MAX_RECOVERY_MS) });
 };
 
-const onPlatform = sharedPlatform({ PUBLIC_URL });
+const onPlatform = lentPlatform();
 
 /** Signs a browser in as the owner of a new tenant with an agent. `base` is the path of the tenant's pages. */
-const stage = async (platform: Platform, name: string) => {
-  const { tenants, agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 }, name);
-  const cookie = await signIn(platform, tenants[0]!.key);
+const stage = async (platform: RunningPlatform) => {
+  const { tenants, agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 });
+  const cookie = await signInCookie(platform.url, tenants[0]!.key);
   return { agent: agents[0]!, cookie, base: `/console/t/${tenants[0]!.id}` };
 };
 
-const withBrowser = async (platform: Platform, use: (browser: Browser) => Promise<void>): Promise<void> => {
+const withBrowser = async (platform: RunningPlatform, use: (browser: Browser) => Promise<void>): Promise<void> => {
   const browser = await launchChromium(Number(new URL(platform.url).port));
   await use(browser).finally(() => browser.close());
 };
 
 browserTest('when a runner is killed, the pages that show it say within seconds that it is not connected', () =>
   onPlatform(async (platform) => {
-    const { agent, cookie, base } = await stage(platform, 'presence');
-    const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
+    const { agent, cookie, base } = await stage(platform);
+    const env = { ...bareEnvironment(), ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
     const runner = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, '--exec', 'cat'], { cwd: platform.dir, env });
     platform.stopOnClose(runner);
     await runner.waitForOutput(/waiting for deliveries/);
     await withBrowser(platform, async (browser) => {
       const open = async (path: string): Promise<Page> => {
-        const { page } = await openPage(browser, cookie);
+        const { page } = await openPage(browser, cookie, { baseURL: platform.url });
         await page.goto(`${base}${path}`);
         await page.waitForSelector(CONNECTED, timeout(15_000));
         return page;
@@ -113,17 +105,17 @@ browserTest(
   'while Postgres, NATS, the event store or the worker is down, pages keep their frame and name the part; they come back by themselves',
   () =>
     onPlatform(async (platform) => {
-      const { cookie, base } = await stage(platform, 'outage');
+      const { cookie, base } = await stage(platform);
       await withBrowser(platform, async (browser) => {
-        const { page: open } = await openPage(browser, cookie);
+        const { page: open } = await openPage(browser, cookie, { baseURL: platform.url });
         await eventually('the page shows the agent', async () => {
           await open.goto(`${base}/agents`);
           return (await open.$(AGENT)) !== null;
         });
         await open.waitForSelector('#live[data-state="live"]', timeout(15_000));
         await open.evaluate('document.mark = true');
-        const { page: late } = await openPage(browser, cookie);
-        const { page: health } = await openPage(browser, await signIn(platform, ADMIN_KEY));
+        const { page: late } = await openPage(browser, cookie, { baseURL: platform.url });
+        const { page: health } = await openPage(browser, await signInCookie(platform.url, ADMIN_KEY), { baseURL: platform.url });
         await health.goto('/console/platform');
         for (const outage of OUTAGES) {
           const startedAt = Date.now();

@@ -2,12 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort } from '../../infra/supervision/ports.ts';
-import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { createTenant } from '../faults/tenants.ts';
+import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { deadline, loadFactor } from '../fixtures/load-factor.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const MAX_MS = 60_000;
+const onPlatform = runningPlatform();
 
 /** Simulates a browser without JavaScript: it keeps the session cookie, opens pages and submits forms. */
 const browserOf = (base: string) => {
@@ -43,21 +45,12 @@ const linkTo = (page: string, operation: string): string => {
 const stepsDone = (page: string): string[] => [...page.matchAll(/data-step="(\w+)" data-done="true"/g)].map((found) => found[1]!);
 
 test('without JavaScript, the pages of the first steps lead from an empty tenant to a delivery that a real runner acknowledges', () =>
-  withTempDirectory(async (data) => {
-    const port = await freePort();
-    const base = `http://127.0.0.1:${port}`;
-    const env = { ...unconfiguredEnvironment(), ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn' };
-    const platform = startProgram(process.execPath, ['infra/main.ts', 'start'], { env });
-    const [key] = await platform.waitForOutput(/ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/);
-    await platform.waitForOutput(new RegExp(`^ready ${base}$`, 'm'));
+  onPlatform(async (platform) => {
+    const base = platform.url;
+    const { key } = await createTenant(platform);
     const startedAt = Date.now();
     const { open, send } = browserOf(base);
-    // On a busy machine, the read models may not yet contain the first tenant when the platform is ready.
-    await eventually('the first tenant is shown', async () => {
-      const answer = await fetch(`${base}/me`, { headers: { authorization: `Bearer ${key}` } });
-      return (((await answer.json()) as { tenants?: unknown[] }).tenants?.length ?? 0) > 0;
-    });
-    await send('/console/sign-in', new URLSearchParams({ key: key!, return_to: '/console' }));
+    await send('/console/sign-in', new URLSearchParams({ key, return_to: '/console' }));
     const overview = await open('/console');
     const start = /href="(\/console\/t\/\w+\/start)"/.exec(overview)![1]!;
 
@@ -77,16 +70,17 @@ test('without JavaScript, the pages of the first steps lead from an empty tenant
     assert.not.ok(reloaded.includes(runnerKey!));
     assert.ok(decoded(shown).includes(`annals runner --agent reviewer --exec 'cat; echo'`));
 
-    const runnerEnv = { ...unconfiguredEnvironment(), ANNALS_URL: base, ANNALS_KEY: runnerKey, ANNALS_DATA: data };
+    const runnerEnv = { ...unconfiguredEnvironment(), ANNALS_URL: base, ANNALS_KEY: runnerKey, ANNALS_DATA: platform.dir };
     const runner = startProgram(process.execPath, ['infra/main.ts', 'runner', '--agent', 'reviewer', '--exec', 'cat; echo'], {
       env: runnerEnv,
     });
+    platform.stopOnClose(runner);
     const until = async (step: string): Promise<string> => {
       for (const isOver = deadline(MAX_MS); !isOver(); await sleep(100)) {
         const page = await open(start);
         if (stepsDone(page).includes(step)) return page;
       }
-      throw new Error(`the step ${step} is never done: ${runner.output()} ${platform.output()}`);
+      throw new Error(`the step ${step} is never done: ${runner.output()}`);
     };
     const connected = await until('runner');
     assert.match(connected, /data-step="delivery"[\s\S]+Send a test delivery/);
@@ -96,8 +90,6 @@ test('without JavaScript, the pages of the first steps lead from an empty tenant
     assert.match(done, /data-time="published"/);
     assert.ok(Date.now() - startedAt < MAX_MS * loadFactor(), `${Date.now() - startedAt} ms`);
     assert.equal(stepsDone(done), ['agent', 'integration', 'runner', 'delivery', 'watch']);
-    await runner.stop();
-    await platform.stop();
   }));
 
 test.run();
