@@ -38,23 +38,28 @@ const loggedOf = (event: Recorded): LoggedDelivery => {
   };
 };
 
+/** Returns the ids of the deliveries whose acknowledgement an event records. */
+const acknowledgedBy = ({ type, data }: Recorded): string[] =>
+  type === 'DeliveriesAcknowledged'
+    ? (data as { deliveries: { delivery_id: string }[] }).deliveries.map(({ delivery_id }) => delivery_id)
+    : [];
+
 /**
  * Reads the whole log. @returns the deliveries with their decrypted bodies, the ids of the acknowledged deliveries, the
- * number of events of each type, and the position of the last event as a consistency token
+ * number of events of each type, and the position of the last event
  */
 export const readLog = async (log: Log, openEvent: SealedEvents['openEvent']) => {
   const deliveries: LoggedDelivery[] = [];
   const acknowledged = new Set<string>();
   const types = new Map<string, number>();
-  let token = '0:0';
+  let end: Recorded['position'] | undefined;
   for await (const event of log.readAll()) {
-    token = tokenOf(event.position);
+    end = event.position;
     types.set(event.type, (types.get(event.type) ?? 0) + 1);
     if (event.type === 'WebhookAccepted' || event.type === 'WebhookBlocked') deliveries.push(loggedOf(await openEvent(event)));
-    if (event.type === 'DeliveriesAcknowledged')
-      for (const { delivery_id } of (event.data as { deliveries: { delivery_id: string }[] }).deliveries) acknowledged.add(delivery_id);
+    for (const id of acknowledgedBy(event)) acknowledged.add(id);
   }
-  return { deliveries, acknowledged, types, token };
+  return { deliveries, acknowledged, types, end: end! };
 };
 
 /**
@@ -127,14 +132,20 @@ const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], e
 };
 
 /**
- * Reads the log repeatedly until it contains the acknowledgements of these deliveries, for at most
- * ACKNOWLEDGEMENT_TIMEOUT_MS. @returns the number of deliveries that are acknowledged, and the position of the last event
+ * Reads what is new in the log, repeatedly, until it contains the acknowledgements of these deliveries, for at most
+ * ACKNOWLEDGEMENT_TIMEOUT_MS. `read` is what was read before. @returns the number of deliveries that are acknowledged, and
+ * the position of the last event as a consistency token
  */
-const readAcknowledgements = async (log: Log, openEvent: SealedEvents['openEvent'], deliveries: readonly LoggedDelivery[]) => {
+const readAcknowledgements = async (log: Log, deliveries: readonly LoggedDelivery[], read: Awaited<ReturnType<typeof readLog>>) => {
+  const acknowledged = new Set(read.acknowledged);
+  let { end } = read;
   for (const isOver = deadline(ACKNOWLEDGEMENT_TIMEOUT_MS); ; await sleep(1_000)) {
-    const { acknowledged, token } = await readLog(log, openEvent);
+    for await (const event of log.readAll({ from: end })) {
+      end = event.position;
+      for (const id of acknowledgedBy(event)) acknowledged.add(id);
+    }
     const count = deliveries.filter(({ id }) => acknowledged.has(id)).length;
-    if (count >= deliveries.length || isOver()) return { count, token };
+    if (count >= deliveries.length || isOver()) return { count, token: tokenOf(end) };
   }
 };
 
@@ -152,12 +163,12 @@ export const readFinalState = async (
   const nats = await platform.connectNats();
   try {
     const openEvent = platform.eventOpener(log);
-    const { deliveries } = await readLog(log, openEvent);
+    const read = await readLog(log, openEvent);
     const hookIds = new Set(hooks.map(({ id }) => id));
-    const { own = [], others = [] } = Object.groupBy(deliveries, ({ hookId }) => (hookIds.has(hookId) ? 'own' : 'others'));
+    const { own = [], others = [] } = Object.groupBy(read.deliveries, ({ hookId }) => (hookIds.has(hookId) ? 'own' : 'others'));
     const otherIds = new Set(others.map(({ event_id }) => event_id));
     await waitUntilIdle(nats, runners, own.length);
-    const { token, count } = await readAcknowledgements(log, openEvent, own);
+    const { token, count } = await readAcknowledgements(log, own, read);
     const finalState: FinalState = {
       sent,
       log: own,

@@ -6,7 +6,7 @@ import { check, type Findings, type KillCounts, type LoggedDelivery, withoutRepe
 import { readFinalState } from './final-state.ts';
 import { type Answer, isAnswered, type Load, type SentDelivery, sign, startLoad } from './load.ts';
 import { type Runner, startRunner } from './runners.ts';
-import type { KillablePlatform } from './running-platform.ts';
+import type { KillablePlatform, RunningPlatform } from './running-platform.ts';
 import { killAtCommit } from './spool-kills.ts';
 import { breakStore, fillDiskOfServe, freeze, type OutageKind, untilDrained, untilReadiness } from './store-outage.ts';
 import { createDataset, type Hook } from './tenants.ts';
@@ -27,10 +27,14 @@ const MAX_ANSWER_MS = 900;
 const REFUSALS = 50;
 const PROCESSED_TIMEOUT_MS = 3_600_000;
 
-export type Deployment = { readonly platform: KillablePlatform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
+export type Deployment<P extends RunningPlatform = KillablePlatform> = {
+  readonly platform: P;
+  readonly hooks: readonly Hook[];
+  readonly runners: readonly Runner[];
+};
 
 /** Creates ten integrations, and a runner for each agent that they belong to. `start` starts one runner. */
-export const deploy = async (platform: KillablePlatform, start = startRunner): Promise<Deployment> => {
+export const deploy = async <P extends RunningPlatform>(platform: P, start = startRunner): Promise<Deployment<P>> => {
   const { agents, hooks } = await createDataset(platform, SIZE);
   return { platform, hooks, runners: await Promise.all(agents.map((agent) => start(platform, agent))) };
 };
@@ -102,7 +106,7 @@ export const withoutRejectedRows = (findings: Findings): Findings => ({
  * and the runners.
  */
 export const judge = async (
-  { platform, hooks, runners }: Deployment,
+  { platform, hooks, runners }: Deployment<RunningPlatform>,
   sent: readonly SentDelivery[],
   kills?: KillCounts,
 ): Promise<OutageReport> => {

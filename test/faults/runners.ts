@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Program, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, type Program, startProgram } from '../fixtures/child-process.ts';
 import { mainFile, type RunningPlatform } from './running-platform.ts';
 import type { Agent } from './tenants.ts';
 
 export type Runner = {
   readonly agent: Agent;
   /**
-   * Returns the ids of the events for which the command took effect, in the order of the effects. Each id is stored on
-   * disk before its message is acknowledged.
+   * Returns the ids of the events for which the command took effect, in the order of the effects. Each id is in a file
+   * before its message is acknowledged.
    */
   readonly effects: () => string[];
   /**
@@ -40,16 +40,15 @@ const agentCommand = (home: string): string =>
   [
     `cd '${home}'`,
     'echo "$ANNALS_EVENT_ID" >> runs',
-    'grep -qx "$ANNALS_EVENT_ID" effects 2>/dev/null || { echo "$ANNALS_EVENT_ID" >> effects && sync effects; }',
+    'grep -qx "$ANNALS_EVENT_ID" effects 2>/dev/null || echo "$ANNALS_EVENT_ID" >> effects',
   ].join(' && ');
 
 /** Starts a real runner in a separate process. Its command writes the ids of the events to files. */
 export const startRunner = async ({ url, dir, stopOnClose }: RunningPlatform, agent: Agent): Promise<Runner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });
-  const { PATH } = process.env;
   const args = [mainFile, 'runner', '--agent', agent.slug, '--exec', agentCommand(home)];
-  const env = { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
+  const env = { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
   const start = (): Program => {
     const program = startProgram(process.execPath, args, { cwd: home, env });
     stopOnClose(program);

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, createSockets, post, type SentDelivery, sign } from './load.ts';
 import { type Deployment, judge, type OutageReport, withoutRejectedRows } from './outage-trial.ts';
-import { expectReply } from './running-platform.ts';
+import { expectReply, type RunningPlatform } from './running-platform.ts';
 import type { Hook } from './tenants.ts';
 
 export type RotationOptions = {
@@ -43,7 +43,7 @@ const wrongAnswer = ({ kind, detail }: Answer, isOld: boolean, phases: readonly 
  * Replaces the secrets of integrations under load (fault F26). Until the overlap ends, requests with the old and with
  * the new secret must be accepted. Afterwards, requests with the old secret must be refused.
  */
-export const runSecretRotations = async (deployment: Deployment, options: RotationOptions): Promise<OutageReport> => {
+export const runSecretRotations = async (deployment: Deployment<RunningPlatform>, options: RotationOptions): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
   const sockets = createSockets();
   const sent: SentDelivery[] = [];

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, type Findings, withoutRepeatedAnswers } from './checker.ts';
+import { startClientRunner } from './client-runner.ts';
 import { readFinalState } from './final-state.ts';
 import { isAnswered, type Load, type SentDelivery, startLoad } from './load.ts';
 import { PROCESS_NAMES } from './platform-processes.ts';
@@ -107,9 +108,11 @@ const linesOf = (runners: readonly Runner[]): string[] =>
  * the final state.
  */
 export const runTrial = async (platform: KillablePlatform, options: TrialOptions): Promise<Report> => {
-  const { perSecond = 50, size = SIZE, onProgress = () => {} } = options;
+  const { targets = TARGETS, perSecond = 50, size = SIZE, onProgress = () => {} } = options;
   const { agents, hooks } = await createDataset(platform, size);
-  const runners = await Promise.all(agents.map((agent) => startRunner(platform, agent)));
+  // Only a runner in a process of its own can be killed.
+  const start = targets.includes('runner') ? startRunner : startClientRunner;
+  const runners = await Promise.all(agents.map((agent) => start(platform, agent)));
   const startedAt = Date.now();
   const load = startLoad({ bases: [platform.url], hooks, perSecond, duplicateRatio: 0.1, maxDeliveries: MAX_DELIVERIES });
   await sleep(WARM_UP_MS);

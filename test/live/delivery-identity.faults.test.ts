@@ -1,20 +1,23 @@
 // limit: 420 s for this file (test/run.ts)
 import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
+import { startClientRunner } from '../faults/client-runner.ts';
 import { runConcurrentCopies, runLateRedeliveries, runSimilarIds, startOtherProcesses } from '../faults/delivery-id-faults.ts';
 import { type Deployment, deploy, type OutageReport } from '../faults/outage-trial.ts';
-import { sharedPlatform } from '../faults/platform.ts';
+import { sharedByTests } from '../faults/platform.ts';
+import type { RunningPlatform } from '../faults/running-platform.ts';
 import { runSecretRotations } from '../faults/secret-rotation.ts';
+import { withProcessPlatform } from '../fixtures/process-platform.ts';
 
 const SHOWN = 5;
 const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
 
-const onPlatform = sharedPlatform();
+const onPlatform = sharedByTests<RunningPlatform>(withProcessPlatform);
 
 let started: Promise<string[]> | undefined;
 
 /** Returns the base URLs of the API processes that the tests of this file share, besides that of the platform. */
-const others = ({ platform }: Deployment): Promise<string[]> => {
+const others = ({ platform }: Deployment<RunningPlatform>): Promise<string[]> => {
   started ??= startOtherProcesses(platform);
   return started;
 };
@@ -23,10 +26,10 @@ const others = ({ platform }: Deployment): Promise<string[]> => {
  * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
  * lost, duplicated, wrongly answered or processed out of order.
  */
-const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
+const trial = async (run: (deployment: Deployment<RunningPlatform>) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
   let report: OutageReport | undefined;
   await onPlatform(async (platform) => {
-    report = await run(await deploy(platform));
+    report = await run(await deploy(platform, startClientRunner));
   });
   const { findings, figures } = report!;
   const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));

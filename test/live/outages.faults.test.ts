@@ -1,7 +1,8 @@
 // limit: 420 s for this file (test/run.ts)
 import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
-import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from '../faults/outage-trial.ts';
+import { startClientRunner } from '../faults/client-runner.ts';
+import { type Deployment, deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from '../faults/outage-trial.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
@@ -15,10 +16,10 @@ const onPlatform = lentPlatform();
  * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
  * lost, duplicated, refused or processed out of order.
  */
-const trial = async (run: (deployment: Awaited<ReturnType<typeof deploy>>) => Promise<OutageReport>) => {
+const trial = async (run: (deployment: Deployment) => Promise<OutageReport>) => {
   let figures: OutageReport['figures'] = {};
   await onPlatform(async (platform) => {
-    const report = await run(await deploy(platform));
+    const report = await run(await deploy(platform, startClientRunner));
     ({ figures } = report);
     const first = Object.fromEntries(Object.entries(report.findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
     equal(first, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ first, figures }, null, 2));

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { startClientRunner } from '../faults/client-runner.ts';
 import { readFinalState } from '../faults/final-state.ts';
 import { startLoad } from '../faults/load.ts';
 import { type Platform, withPlatform } from '../faults/platform.ts';
 import { readAllResponses, waitForIdleLog } from '../faults/read-models.ts';
-import { startRunner } from '../faults/runners.ts';
 import { createDataset } from '../faults/tenants.ts';
 
 /**
@@ -49,7 +49,7 @@ const difference = (path: string, one: string, other: string): string => {
 test('after the database was dropped, the platform restarts and its responses are byte for byte the same as before', () =>
   withPlatform(async (platform) => {
     const dataset = await createDataset(platform, { tenants: 2, agents: 1, hooks: 2 });
-    const runners = await Promise.all(dataset.agents.map((agent) => startRunner(platform, agent)));
+    const runners = await Promise.all(dataset.agents.map((agent) => startClientRunner(platform, agent)));
     const load = startLoad({ bases: [platform.url], hooks: dataset.hooks, perSecond: 40, duplicateRatio: 0.1, maxDeliveries: DELIVERIES });
     await load.allSent;
     await load.finish();
@@ -61,6 +61,7 @@ test('after the database was dropped, the platform restarts and its responses ar
     await readAllResponses(platform, dataset, await waitForIdleLog(platform));
     const token = await waitForIdleLog(platform);
     const before = await readAllResponses(platform, dataset, token);
+    const addresses = platform.serviceVariables();
     await dropDatabase(platform);
     const stoppedAt = Date.now();
     assert.is(await platform.stop(), 0);
@@ -68,6 +69,7 @@ test('after the database was dropped, the platform restarts and its responses ar
     assert.equal(await platform.endRemainingProcesses(), [], 'no process is left');
     await platform.start();
     assert.not.match(platform.output(), 'ANNALS_ADMIN_KEY', 'the key of the first start still works');
+    assert.equal(platform.serviceVariables(), addresses, 'every service keeps its port');
     const after = await readAllResponses(platform, dataset, token);
 
     assert.ok(before.size > DELIVERIES + OTHER_RESPONSES, `${before.size} responses`);

@@ -3,6 +3,7 @@
 import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
 import type { Findings } from '../faults/checker.ts';
+import { startClientRunner } from '../faults/client-runner.ts';
 import { withMovingStore } from '../faults/moving-store.ts';
 import { deploy, runStoreOutage } from '../faults/outage-trial.ts';
 import { sharedByTests } from '../faults/platform.ts';
@@ -30,7 +31,10 @@ test('if processes are killed and the event store moves to the other host of its
 
 test('if no host of the URL answers for ten seconds, the same processes record every spooled delivery afterwards', () =>
   onPlatform(async (platform) => {
-    const { findings, figures } = await runStoreOutage(await deploy(platform), 'killed', { seconds: 10, perSecond: PER_SECOND });
+    const { findings, figures } = await runStoreOutage(await deploy(platform, startClientRunner), 'killed', {
+      seconds: 10,
+      perSecond: PER_SECOND,
+    });
     assertClean(findings, figures);
     is(figures['unanswered at the end'], 0);
     is(figures['in the log'], figures['sent deliveries']);
