@@ -26,6 +26,7 @@ import { costs } from '../../projections/billing/cost.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { lastActiveAt, TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead, tenants } from '../../projections/tenants/tenant.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
@@ -120,7 +121,7 @@ export const tenantOperations = {
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
     projection: agents.name,
-    otherProjections: [tenants.name, costs.name, sessions.name],
+    otherProjections: [tenants.name, costs.name, sessions.name, deliveries.name],
     run: async (ctx) => {
       const loaded = await loadKeptTenant(ctx);
       const [statistics, summaries] = await Promise.all([statisticsOf(ctx, ctx.tenant), summariesOf(ctx)]);

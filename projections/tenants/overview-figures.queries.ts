@@ -50,6 +50,28 @@ const deadRows = defineQuery((db, args: SelectionArgs) =>
 export const countDead = async (reads: QueryReads, args: Omit<CountedDeliveries, 'to'>): Promise<number> =>
   (await reads.rows(deadRows, { ...args, outcome: 'dead' }))[0]?.count ?? 0;
 
+/** The maximum number of deliveries of each outcome that `countUpToMax` counts. */
+export const MAX_COUNTED = 100_000;
+
+const countedRows = defineQuery((db, args: SelectionArgs) =>
+  db
+    .selectFrom(
+      selectDeliveries(db, args)
+        .select('delivery.id')
+        .limit(({ lit }) => lit(MAX_COUNTED))
+        .as('counted'),
+    )
+    .select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')),
+);
+
+/** Counts the deliveries of a tenant that were received since `from`, by outcome, up to MAX_COUNTED of each. */
+export const countUpToMax = async (reads: QueryReads, args: Pick<CountedDeliveries, 'tenant_id' | 'from'>) => {
+  const countOf = async (outcome: 'accepted' | 'dead'): Promise<number> =>
+    (await reads.rows(countedRows, { ...args, outcome }))[0]?.count ?? 0;
+  const [accepted, dead] = await Promise.all([countOf('accepted'), countOf('dead')]);
+  return { accepted, dead };
+};
+
 type OpenArgs = Pick<CountedDeliveries, 'tenant_id' | 'agent_ids'> & { readonly since: string };
 
 const openByHour = defineQuery((db, { since, ...args }: OpenArgs) =>

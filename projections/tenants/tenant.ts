@@ -58,7 +58,7 @@ const Period = z.object({
 });
 const Amount = z.int();
 
-/** The schemas of the usage and the tasks of a tenant in the last 30 days. */
+/** The schemas of the usage, the tasks and the deliveries of a tenant in the last 30 days. */
 const summaries = {
   usage_summary_30d: z
     .object({
@@ -78,6 +78,12 @@ const summaries = {
       cancelled: Amount.meta({ description: 'Those that were cancelled' }),
     })
     .meta({ description: 'The sessions that started in the last 30 days (UTC), today included' }),
+  delivery_summary_30d: z
+    .object({
+      accepted: Amount.meta({ description: 'Those that were accepted and not given up; 100000 also if they are more' }),
+      dead: Amount.meta({ description: 'Those that were given up; 100000 also if they are more' }),
+    })
+    .meta({ description: 'The deliveries that were received in the last 30 days (UTC), today included' }),
 };
 
 const plan_status = z

@@ -4125,6 +4125,40 @@ where
   and "delivery"."outcome" = $3
   and "delivery"."received_at" >= $4;
 
+-- countUpToMax: call
+select
+  cast(count(*) as integer) as "count"
+from
+  (
+    select
+      "delivery"."id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."outcome" = $2
+      and "delivery"."received_at" >= $3
+    limit
+      100000
+  ) as "counted";
+
+-- countUpToMax: call
+select
+  cast(count(*) as integer) as "count"
+from
+  (
+    select
+      "delivery"."id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."outcome" = $2
+      and "delivery"."received_at" >= $3
+    limit
+      100000
+  ) as "counted";
+
 -- openCounts: of a tenant
 select
   greatest(

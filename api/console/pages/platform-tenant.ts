@@ -62,14 +62,22 @@ const identity = ({ id, slug, plan, plan_status, created_at, last_active_at, bil
     'Break-glass': allow_superadmin_access ? 'allowed by the tenant' : 'refused by the tenant',
   });
 
-const usage = ({ member_count, agent_count, plan, usage_summary_30d: used, task_summary_30d: tasks }: Tenant) =>
-  facts({
+/** From this number on, the API counts no further. */
+const MAX_COUNTED = 100_000;
+
+const upToMax = (count: number): string => `${countText(count)}${count < MAX_COUNTED ? '' : ' or more'}`;
+
+const usage = (tenant: Tenant) => {
+  const { member_count, agent_count, plan, usage_summary_30d: used, task_summary_30d: tasks, delivery_summary_30d: received } = tenant;
+  return facts({
     Members: `${countText(member_count)} of ${countText(plan.limits.members)}`,
     Agents: `${countText(agent_count)} of ${countText(plan.limits.agents)}`,
+    Deliveries: `${upToMax(received.accepted)} accepted, ${upToMax(received.dead)} given up`,
     'Model requests': countText(used.requests),
     'Model costs': usd(used.cost_usd),
     Sessions: `${countText(tasks.total)}, ${countText(tasks.failed)} failed`,
   });
+};
 
 const note = (visit: Visit, tenant: Tenant): Child => {
   if (tenant.status === 'closed')
