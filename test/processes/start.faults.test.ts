@@ -1,6 +1,6 @@
 // limit: 600
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
@@ -8,6 +8,7 @@ import { equal, is, match, not, ok } from 'uvu/assert';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
+import { sharedByTests } from '../faults/platform.ts';
 import { mainFile } from '../faults/running-platform.ts';
 import { eventually, type Program, pidsWith, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 import { startNatsServer } from '../fixtures/nats-server.ts';
@@ -38,6 +39,9 @@ const statusOf = (base: string, path: string): Promise<number | undefined> =>
 
 /** Creates an API key with the command for it. */
 const newKey = (): string => execFileSync(process.execPath, [mainFile, 'keys', 'new'], { encoding: 'utf8' }).trim();
+
+/** A well-formed API key that the shared platform does not know. */
+const UNKNOWN_KEY = newKey();
 
 /** Returns the status of a request with an API key, as soon as the read models are available. */
 const statusFor = async (base: string, key: string): Promise<number> => {
@@ -78,27 +82,36 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
   nothingLeft(started.data, seen);
 };
 
+/** The platform that the tests share, and the start that was refused because this platform started at the same time. */
+type Shared = Started & { readonly refused: Program; readonly dir: string };
+
+/** Starts a platform twice at the same time, in a new data directory whose file of ports is truncated, as on a full disk. */
+const startTwice = async (dir: string): Promise<Shared> => {
+  const data = join(dir, "operator's data");
+  mkdirSync(data, { mode: 0o711 });
+  writeFileSync(join(data, 'state.json'), '', { mode: 0o600 });
+  const ports = [await freePort(), await freePort()];
+  const both = ports.map((port) => begin(data, port, { LOG_LEVEL: 'info' }));
+  is(await Promise.race(both.map((each) => each.ended)), 1);
+  const winner = both.findIndex(({ child }) => child.exitCode === null);
+  const [program, port] = [both[winner]!, ports[winner]!];
+  const base = `http://127.0.0.1:${port}`;
+  await program.waitForOutput(new RegExp(`^ready ${base}$`, 'm'));
+  return { program, base, data, port, refused: both[1 - winner]!, dir };
+};
+
 /**
  * Runs a test with a platform that the tests share, so the test must leave the platform usable. The test can create
  * more data directories in `dir`.
  */
-const onStarted = (() => {
-  const started = Promise.withResolvers<[Started, string]>();
-  const finished = Promise.withResolvers<void>();
-  let running: Promise<void> | undefined;
-  test.after(async () => {
-    finished.resolve();
-    await running?.catch(() => {});
-  });
-  return async (use: (started: Started, dir: string) => Promise<void>): Promise<void> => {
-    running ??= withTempDirectory(async (dir) => {
-      started.resolve([await start(join(dir, "operator's data")), dir]);
-      await finished.promise;
-    });
-    running.catch(started.reject);
-    await use(...(await started.promise));
-  };
-})();
+const onStarted = sharedByTests<Shared>((use) => withTempDirectory(async (dir) => use(await startTwice(dir))));
+
+test('of two starts at once with a truncated file of ports, one serves, and the other exits', () =>
+  onStarted(async ({ base, refused }) => {
+    is(await statusOf(base, '/readyz'), 200);
+    is(refused.child.exitCode, 1);
+    match(refused.output(), /^annals: annals already runs on /);
+  }));
 
 test('annals start starts all processes and shows the first API key', () =>
   onStarted(async ({ program, base, data }) => {
@@ -115,6 +128,11 @@ test('annals start starts all processes and shows the first API key', () =>
     const [, key] = /API key .*: (\S+)$/m.exec(program.output())!;
     equal(linesOf(program).slice(-3), [`    export ANNALS_URL=${base}`, `    export ANNALS_KEY=${key}`, `ready ${base}`]);
     match(program.output(), `${base}/console; annals login prints a link`);
+    // Only a start on a terminal prints a link: test/processes/start-link.live.test.ts.
+    not.match(program.output(), /console\/in/);
+    const logs = globSync(join(data, 'logs', '*')).map((file) => readFileSync(file, 'utf8'));
+    match(logs.join('\n'), /"listening"/);
+    not.match(logs.join('\n'), /console\/in#/);
     equal(
       PROCESSES.filter((name) => pidOf(data, name) === undefined),
       [],
@@ -141,15 +159,15 @@ test('files with secrets can be read only by their owner, and the only secret th
   }));
 
 test('if the data directory or port is in use, a start prints one line with the reason and exits', () =>
-  onStarted(async (started, dir) => {
+  onStarted(async (started) => {
     const second = begin(started.data, await freePort());
     is(await second.ended, 1);
     equal(linesOf(second), [`annals: annals already runs on ${started.data} (process ${started.program.child.pid})`]);
     is(await statusOf(started.base, '/readyz'), 200);
-    const other = begin(join(dir, 'other'), started.port);
+    const other = begin(join(started.dir, 'other'), started.port);
     is(await other.ended, 1);
     equal(linesOf(other), [`annals: PORT ${started.port} on 127.0.0.1 is taken; set PORT to another one`]);
-    nothingLeft(join(dir, 'other'), []);
+    nothingLeft(join(started.dir, 'other'), []);
   }));
 
 test('a child process that is killed is started again and keeps its port', () =>
@@ -172,7 +190,7 @@ test('if the supervisor was killed, the next start ends the processes that are s
     const left = pidsOf(started.data);
     is(left.length, PROCESSES.length);
     await started.program.stop('SIGKILL');
-    started.program = (await start(started.data, started.port)).program;
+    started.program = (await start(started.data, started.port, { ANNALS_ADMIN_KEY: UNKNOWN_KEY })).program;
     equal(
       left.filter((pid) => startTimeOf(pid) !== undefined),
       [],
@@ -182,6 +200,17 @@ test('if the supervisor was killed, the next start ends the processes that are s
       [`serve --dir ${join(started.data, 'store')}`, 'store'],
     ] as const)
       equal(pidsWith(mark), [pidOf(started.data, name)]);
+  }));
+
+// This test comes after the one that kills the supervisor, because it looks at what the start after that one has printed.
+test('a later start shows no API key, and says if ANNALS_ADMIN_KEY does not work', () =>
+  onStarted(async (started) => {
+    const { output } = started.program;
+    not.match(output(), /API key|export|next/);
+    match(output(), /^annals: ANNALS_ADMIN_KEY does not work: the platform does not know it; .*annals keys create --super-admin$/m);
+    match(output(), `${started.base}/console; annals login prints a link`);
+    not.match(output(), UNKNOWN_KEY);
+    is(await statusFor(started.base, UNKNOWN_KEY), 401);
   }));
 
 test('a child process is started again even if the directories for logs and pid files were removed', () =>
@@ -194,22 +223,6 @@ test('a child process is started again even if the directories for logs and pid 
     is(started.program.child.exitCode, null);
   }));
 
-test('after SIGTERM, no process is left; the next start keeps the ports, and says if ANNALS_ADMIN_KEY does not work', () =>
-  onStarted(async (started) => {
-    const ports = portsOf(started.data);
-    await stops(started);
-    const ANNALS_ADMIN_KEY = newKey();
-    started.program = (await start(started.data, started.port, { ANNALS_ADMIN_KEY })).program;
-    equal(portsOf(started.data), ports);
-    const { output } = started.program;
-    // Only the first start shows an API key.
-    not.match(output(), /API key|export|next/);
-    match(output(), /^annals: ANNALS_ADMIN_KEY does not work: the platform does not know it; .*annals keys create --super-admin$/m);
-    match(output(), `${started.base}/console; annals login prints a link`);
-    not.match(output(), ANNALS_ADMIN_KEY);
-    is(await statusFor(started.base, ANNALS_ADMIN_KEY), 401);
-  }));
-
 // This test must be the last one that uses the shared platform, because it stops the platform and checks that all
 // processes of it end.
 test('annals start stops all processes on the two SIGINTs that Ctrl-C sends: one from the terminal, one from npm', () =>
@@ -217,26 +230,6 @@ test('annals start stops all processes on the two SIGINTs that Ctrl-C sends: one
     started.program.child.kill('SIGINT');
     await sleep(50);
     await stops(started, 'SIGINT');
-  }));
-
-test('of two starts at once with a truncated file of ports, one serves with ANNALS_ADMIN_KEY, and the other exits', () =>
-  withTempDirectory(async (dir) => {
-    const ANNALS_ADMIN_KEY = newKey();
-    const data = join(dir, 'data');
-    mkdirSync(data, { mode: 0o711 });
-    // A full disk can have truncated the file of ports.
-    writeFileSync(join(data, 'state.json'), '');
-    const ports = [await freePort(), await freePort()];
-    const both = ports.map((port) => begin(data, port, { ANNALS_ADMIN_KEY }));
-    const codes = Promise.race(both.map((each) => each.ended));
-    is(await codes, 1);
-    const winner = both.find(({ child }) => child.exitCode === null)!;
-    const [, base] = await winner.waitForOutput(/^ready (\S+)$/m);
-    is(await statusFor(base!, ANNALS_ADMIN_KEY), 200);
-    not.match(winner.output(), 'does not work');
-    match(both.find((each) => each !== winner)!.output(), /^annals: annals already runs on /);
-    is(await winner.stop(), 0);
-    nothingLeft(data, []);
   }));
 
 test('a signal during the start stops all processes that were already started', () =>
@@ -249,7 +242,7 @@ test('a signal during the start stops all processes that were already started', 
     nothingLeft(data, seen);
   }));
 
-test('annals start does not start a service of its own if the URL of that service is configured', () =>
+test('annals start starts no service whose URL is configured, and its first API key is that of ANNALS_ADMIN_KEY', () =>
   withTempDirectory(async (dir) => {
     // Start a separate NATS server. The platform's streams have fixed names, so the streams on a shared server could
     // belong to another platform.
@@ -260,7 +253,10 @@ test('annals start does not start a service of its own if the URL of that servic
       mkdirSync(join(dir, 'data'), { mode: 0o711 });
       // Simulate an earlier start that ran the embedded Postgres and NATS.
       writeFileSync(join(dir, 'data', 'state.json'), JSON.stringify({ ports: { postgres: 40_001, nats: 40_002 } }));
-      const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL, NATS_ACCOUNT_SEED });
+      const ANNALS_ADMIN_KEY = newKey();
+      const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL, NATS_ACCOUNT_SEED, ANNALS_ADMIN_KEY });
+      is(await statusFor(started.base, ANNALS_ADMIN_KEY), 200);
+      not.match(started.program.output(), 'does not work');
       equal(readdirSync(join(started.data, 'run')).sort(), ['serve.pid', 'store.pid', 'work.pid']);
       not.ok(existsSync(join(started.data, 'postgres')));
       match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
