@@ -68,12 +68,29 @@ const answers = async (url: string): Promise<boolean> => (await rowOf(url, 'sele
 /** A data directory that some tests use one after another, because the first start in a directory takes most of a test. */
 const onUsedDirectory = sharedByTests(withTempDirectory);
 
-// This test must be the first one that uses the shared directory, because its environment matters at the first start.
-test('the database uses UTF-8, and the same case mapping and sort order on every system, even if LANG is C', () =>
+let current: Server | undefined;
+
+/** Runs a test with a server in the shared directory: that of the test before, if it runs, so that few servers start. */
+const onServer = (use: (server: Server, dir: string) => Promise<void>): Promise<void> =>
   onUsedDirectory(async (dir) => {
-    const { program: running, url } = await whenStarted(
-      startServer(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
-    );
+    current ??= await whenStarted(startServer(dir));
+    await use(current, dir);
+  });
+
+const stopCurrent = async (): Promise<void> => {
+  is(await current!.program.stop(), 0);
+  current = undefined;
+};
+
+// The first two tests must remain the first ones that use the shared directory: what they check happens at its first start.
+test('a start that fails because the disk is full leaves no incomplete password file, and the next start succeeds', () =>
+  onUsedDirectory(async (dir) => {
+    is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
+    current = await whenStarted(startServer(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }));
+  }));
+
+test('the database uses UTF-8, and the same case mapping and sort order on every system, even if LANG is C', () =>
+  onServer(async ({ url }) => {
     const row = await rowOf(
       url,
       `select current_setting('server_encoding') encoding, upper('é') upper, datlocprovider provider, datlocale locale, current_user "user",
@@ -81,18 +98,10 @@ test('the database uses UTF-8, and the same case mapping and sort order on every
        from pg_database where datname = current_database()`,
     );
     equal(row, { encoding: 'UTF8', upper: 'É', provider: 'b', locale: 'C.UTF-8', user: 'annals', super: false, zone: 'UTC' });
-    is(await running.stop(), 0);
-  }));
-
-test('a start that fails because the disk is full leaves no incomplete password file, and the next start succeeds', () =>
-  withTempDirectory(async (dir) => {
-    is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
-    is(await (await whenStarted(startServer(dir))).program.stop(), 0);
   }));
 
 test('Postgres requires a password, only the owner can read the files that contain the password, and there is no Unix socket', () =>
-  onUsedDirectory(async (dir) => {
-    const { program: running, url } = await whenStarted(startServer(dir));
+  onServer(async ({ url }, dir) => {
     const wrong = new URL(url);
     wrong.password = 'wrong';
     const refused = await rowOf(wrong.href, 'select 1').then(
@@ -111,69 +120,61 @@ test('Postgres requires a password, only the owner can read the files that conta
         addresses: '127.0.0.1',
       },
     );
-    is(await running.stop(), 0);
+  }));
+
+test('a Postgres server that is killed before it has written its pid file, so that the file is empty, restarts nevertheless', () =>
+  onServer(async ({ url, pid }, dir) => {
+    const { data } = await rowOf(superuserUrl(dir, url), `select current_setting('data_directory') data`);
+    writeFileSync(join(data as string, 'postmaster.pid'), '');
+    process.kill(pid, 'SIGKILL');
+    await eventually('the server answers again', () => answers(url));
+    await stopCurrent();
   }));
 
 test('a Postgres server that is killed restarts on its port, and after SIGTERM no process is left', () =>
-  onUsedDirectory(async (dir) => {
-    const { program: running, url, pid } = await whenStarted(startServer(dir));
+  onServer(async ({ program: running, url, pid }, dir) => {
     await flushed(url, 'create table kept (id int)');
     process.kill(pid, 'SIGKILL');
     await eventually('the server answers again', () => answers(url));
     await rowOf(url, 'select from kept');
     match(running.output(), 'postgres ended (signal SIGKILL) and is started again');
-    is(await running.stop(), 0);
+    await stopCurrent();
     equal(pidsWith(dir), []);
-  }));
-
-test('a Postgres server that is killed before it has written its pid file, so that the file is empty, restarts nevertheless', () =>
-  onUsedDirectory(async (dir) => {
-    const { program: running, url, pid } = await whenStarted(startServer(dir));
-    const { data } = await rowOf(superuserUrl(dir, url), `select current_setting('data_directory') data`);
-    writeFileSync(join(data as string, 'postmaster.pid'), '');
-    process.kill(pid, 'SIGKILL');
-    await eventually('the server answers again', () => answers(url));
-    is(await running.stop(), 0);
   }));
 
 test('if the supervisor was killed, the next start ends the Postgres server that is still running, and starts a new one with the same rows', () =>
-  onUsedDirectory(async (dir) => {
-    const first = await whenStarted(startServer(dir));
+  onServer(async (first, dir) => {
     await flushed(first.url, 'create table survivor (id int)');
     await first.program.stop('SIGKILL');
     ok(startTimeOf(first.pid), 'PostgreSQL outlives its supervisor');
-    const second = await whenStarted(startServer(dir));
+    current = await whenStarted(startServer(dir));
     is(startTimeOf(first.pid), undefined);
-    await rowOf(second.url, 'select from survivor');
-    is(await second.program.stop(), 0);
-    equal(pidsWith(dir), []);
+    await rowOf(current.url, 'select from survivor');
+  }));
+
+test('if the database was dropped, the next start creates an empty one', () =>
+  onServer(async ({ url }, dir) => {
+    await rowOf(url, 'create table gone (id int)');
+    const other = new URL(url);
+    other.pathname = '/postgres';
+    await rowOf(other.href, 'drop database annals with (force)');
+    await stopCurrent();
+    current = await whenStarted(startServer(dir));
+    is((await rowOf(current.url, `select count(*)::int n from pg_tables where tablename = 'gone'`)).n, 0);
   }));
 
 test('a pid file with the pid of an unrelated process does not prevent the start of Postgres', () =>
-  onUsedDirectory(async (dir) => {
-    const first = await whenStarted(startServer(dir));
-    await first.program.stop();
+  onServer(async (_, dir) => {
+    await stopCurrent();
     const stranger = startProgram('sleep', ['60'], { cwd: '/', ...postgresUser() });
     const file = join(dir, 'postgres/data/postmaster.pid');
     writeFileSync(file, `${stranger.child.pid}\n${join(dir, 'postgres/data')}\n1\n1\n\n127.0.0.1\n`);
     const { uid, gid } = statSync(join(dir, 'postgres/data'));
     chownSync(file, uid, gid);
-    const second = await whenStarted(startServer(dir));
+    current = await whenStarted(startServer(dir));
     ok(startTimeOf(stranger.child.pid!), 'the other process keeps running');
-    is(await second.program.stop(), 0);
-  }));
-
-test('if the database was dropped, the next start creates an empty one', () =>
-  onUsedDirectory(async (dir) => {
-    const first = await whenStarted(startServer(dir));
-    await rowOf(first.url, 'create table gone (id int)');
-    const other = new URL(first.url);
-    other.pathname = '/postgres';
-    await rowOf(other.href, 'drop database annals with (force)');
-    await first.program.stop();
-    const second = await whenStarted(startServer(dir));
-    is((await rowOf(second.url, `select count(*)::int n from pg_tables where tablename = 'gone'`)).n, 0);
-    await second.program.stop();
+    await stopCurrent();
+    equal(pidsWith(dir), []);
   }));
 
 test("if the install script of PostgreSQL's package did not run, the start creates the links between its libraries", () =>
@@ -188,50 +189,39 @@ test("if the install script of PostgreSQL's package did not run, the start creat
     is(await running.stop(), 0);
   }));
 
-asRoot('if other users cannot enter the data directory, root puts binaries and data in a shared directory', () =>
+const placeOf = (data: string): string => readFileSync(join(data, 'postgres/place'), 'utf8').trim();
+
+asRoot('if other users cannot enter the data directory, root uses a shared directory; a copy gets a place of its own', () =>
   withTempDirectory(async (dir) => {
     const closed = join(dir, 'closed');
     const had = existsSync(SHARED_DIRECTORY) ? readdirSync(SHARED_DIRECTORY) : [];
     mkdirSync(closed, { mode: 0o700 });
     const from = join(closed, 'checkout');
     checkout(from);
-    const data = join(from, '.annals');
+    const [data, copy, moved] = [join(from, '.annals'), join(from, 'copy'), join(from, 'moved')];
     const first = await whenStarted(startServer(data, from));
     await flushed(first.url, 'create table kept (id int)');
     await first.program.stop();
-    const place = readFileSync(join(data, 'postgres/place'), 'utf8').trim();
+    const place = placeOf(data);
     not.ok(place.startsWith(dir));
     ok(isTraversable(place));
     is(statSync(join(place, 'data')).mode & 0o777, 0o700);
-    const second = await whenStarted(startServer(data, from));
-    await rowOf(second.url, 'select from kept');
-    await second.program.stop();
-    equal(pidsWith(place), []);
-    for (const name of readdirSync(SHARED_DIRECTORY).filter((each) => !had.includes(each)))
-      rmSync(join(SHARED_DIRECTORY, name), { recursive: true });
-  }),
-);
-
-asRoot('a copied data directory gets a shared location of its own, and its server does not stop that of the original', () =>
-  withTempDirectory(async (dir) => {
-    chmodSync(dir, 0o700);
-    const [data, copy] = [join(dir, 'data'), join(dir, 'copy')];
-    const placeOf = (each: string): string => readFileSync(join(each, 'postgres/place'), 'utf8').trim();
-    await (await whenStarted(startServer(data))).program.stop();
     cpSync(data, copy, { recursive: true });
-    const original = await whenStarted(startServer(data));
-    await flushed(original.url, 'create table kept (id int)');
-    const other = await whenStarted(startServer(copy));
+
+    const original = await whenStarted(startServer(data, from));
+    await rowOf(original.url, 'select from kept');
+    const other = await whenStarted(startServer(copy, from));
     await rowOf(other.url, 'create table kept (id int)');
-    ok(await answers(original.url));
-    not.equal(placeOf(copy), placeOf(data));
+    ok(await answers(original.url), 'the server of the copy does not stop that of the original');
+    not.equal(placeOf(copy), place);
     await Promise.all([original.program.stop(), other.program.stop()]);
-    const moved = join(dir, 'moved');
     renameSync(data, moved);
-    const again = await whenStarted(startServer(moved));
+    const again = await whenStarted(startServer(moved, from));
     await rowOf(again.url, 'select from kept');
     await again.program.stop();
-    for (const each of [moved, copy]) rmSync(placeOf(each), { recursive: true });
+    for (const each of [place, placeOf(copy), placeOf(moved)]) equal(pidsWith(each), []);
+    for (const name of readdirSync(SHARED_DIRECTORY).filter((each) => !had.includes(each)))
+      rmSync(join(SHARED_DIRECTORY, name), { recursive: true });
   }),
 );
 
