@@ -38,9 +38,12 @@ browserTest('on a phone, a delivery can be found in the list, read and sent agai
     await page.goto(`${p.base}/deliveries`);
     await page.tap(`a[href*="${seeded.accepted}"]`);
     await page.waitForURL(`**/deliveries/${seeded.accepted}`);
-    assert.ok(await page.isVisible('.json'), 'the payload is visible');
-    await page.tap('[data-form="redeliverDelivery"] button, [popovertarget^="confirm-redeliver"]');
-    if (await page.isVisible('dialog.confirm:popover-open')) await page.tap('dialog.confirm:popover-open form button');
+    await page.waitForSelector('.json');
+    const button = page.locator('[data-form="redeliverDelivery"] button, [popovertarget^="confirm-redeliver"]').first();
+    const asksFirst = (await button.getAttribute('popovertarget')) !== null;
+    await button.tap();
+    // A busy browser opens the question some time after the tap.
+    if (asksFirst) await page.tap('dialog.confirm:popover-open form button');
     await page.waitForURL(`**/deliveries/${seeded.accepted}**after=**`);
     assert.is(p.eventsOf('DeliveryRequeued').length, 1);
   }),
@@ -70,8 +73,8 @@ browserTest('on a phone, a deleted agent can be restored', () =>
     await page.goto(path);
     assert.match(await page.innerText('main'), /This agent is deleted/);
     await page.tap('[data-form="restoreAgent"] button');
-    await page.waitForURL(`**${path}**`);
-    await page.waitForSelector('main .tabs, main nav');
+    // The address remains the same, so only the content shows that the form was sent.
+    await page.waitForSelector('main:not(:has-text("This agent is deleted")) :is(.tabs, nav)');
     assert.is(p.eventsOf('AgentRestored').length, 1);
   }),
 );
