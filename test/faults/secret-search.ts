@@ -39,8 +39,15 @@ const encodingsOf = (text: string): Record<string, string[]> => {
 
 type Encodings = readonly (readonly [encoding: string, parts: readonly Buffer[]])[];
 
-const searchable = (text: string): Encodings =>
-  Object.entries(encodingsOf(text)).map(([encoding, texts]) => [encoding, texts.map((part) => Buffer.from(part))] as const);
+/** Most texts look the same in several encodings. Each form is searched for only once, under the name of its first encoding. */
+const searchable = (text: string): Encodings => {
+  const known = new Set<string>();
+  return Object.entries(encodingsOf(text)).map(([encoding, texts]) => {
+    const parts = texts.filter((part) => !known.has(part));
+    for (const part of parts) known.add(part);
+    return [encoding, parts.map((part) => Buffer.from(part))] as const;
+  });
+};
 
 const encodingsIn = (bytes: Buffer, encodings: Encodings): string[] =>
   encodings.filter(([, parts]) => parts.some((part) => bytes.includes(part))).map(([encoding]) => encoding);
