@@ -1,6 +1,6 @@
 // limit: 400
-import { randomBytes } from 'node:crypto';
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
@@ -26,32 +26,55 @@ const runCommand = async (
 
 const failures = (output: string): string[] => [...output.matchAll(/^FAIL +(event store|master key|\S+)/gm)].map(([, what]) => what!);
 
-test('annals doctor checks every part, and exits with 1 if the master key is not the one that encrypted the data keys in the log', () =>
-  onPlatform(async (platform) => {
-    await eventually('every check passes', async () => (await runCommand(platform, ['doctor']))[0] === 0);
-    const [, healthy] = await runCommand(platform, ['doctor']);
-    match(healthy, /^ok +NATS +version/m);
-    const other = join(platform.data, 'another-platform.key');
-    writeFileSync(other, randomBytes(32), { mode: 0o600 });
-    const [code, wrong] = await runCommand(platform, ['doctor'], { MASTER_KEY_FILE: other });
-    is(code, 1);
-    equal(failures(wrong), ['master key']);
-    match(wrong, 'is not the one that encrypted');
-  }));
-
 type Health = { parts: { name: string; status: string; detail: string; figures: Record<string, number> }[] };
 
+const healthOf = async ({ call }: Platform) => (JSON.parse((await call('GET', '/admin/health')).text) as Health).parts;
+
+/** Waits until the platform reports that all its parts work. There is no backup of it yet. */
+const allPartsWork = (platform: Platform): Promise<void> =>
+  eventually('all parts but the backup work', async () => {
+    const broken = (await healthOf(platform)).filter(({ status }) => status !== 'ok');
+    return broken.map(({ name }) => name).join() === 'backup';
+  });
+
+/** Runs the doctor until it finds no failure: on a busy machine, a service may answer too late. @returns its last result */
+const whenPassed = async <R extends { readonly code: number }>(run: () => Promise<R>): Promise<R> => {
+  let last: R | undefined;
+  await eventually('every check passes', async () => {
+    last = await run();
+    return last.code === 0;
+  });
+  return last!;
+};
+
+test('annals doctor checks every part, and exits with 1 if the master key is not the one that encrypted the data keys in the log', () =>
+  onPlatform(async (platform) => {
+    await allPartsWork(platform);
+    const healthy = await whenPassed(async () => {
+      const [code, output] = await runCommand(platform, ['doctor']);
+      return { code, output };
+    });
+    match(healthy.output, /^ok +NATS +version/m);
+    const other = join(platform.data, 'another-platform.key');
+    writeFileSync(other, randomBytes(32), { mode: 0o600 });
+    // On a busy machine, a service may answer the doctor too late.
+    await eventually('only the master key fails', async () => {
+      const [code, wrong] = await runCommand(platform, ['doctor'], { MASTER_KEY_FILE: other });
+      is(code, 1);
+      match(wrong, 'is not the one that encrypted');
+      return failures(wrong).join() === 'master key';
+    });
+  }));
+
 test('GET /admin/health reports the parts of a running platform; soon after a process is killed, all parts are reported as ok again', () =>
-  onPlatform(async ({ call, kill }) => {
-    const health = async () => (JSON.parse((await call('GET', '/admin/health')).text) as Health).parts;
-    const broken = async () => (await health()).filter(({ status }) => status !== 'ok').map(({ name }) => name);
-    await eventually('all parts but the backup work', async () => (await broken()).join() === 'backup');
-    const parts = await health();
+  onPlatform(async (platform) => {
+    await allPartsWork(platform);
+    const parts = await healthOf(platform);
     for (const name of ['event store', 'Postgres', 'NATS', 'worker', 'projections', 'relay', 'spool', 'file store'])
       is(parts.find((part) => part.name === name)?.status, 'ok', name);
     is(typeof parts.find(({ name }) => name === 'event store')!.figures.stored_bytes, 'number');
-    await kill('nats');
-    await eventually('all parts work again', async () => (await broken()).join() === 'backup');
+    await platform.kill('nats');
+    await allPartsWork(platform);
   }));
 
 type Report = { ok: boolean; findings: { part: string; level: string; message: string; advice: string | null }[] };
@@ -72,12 +95,12 @@ test('before the first start, annals doctor reports no failure, and says which p
     not.match(output, /FAIL/);
   }));
 
-test('annals doctor names each problem of a master key file (missing, wrong, too short, readable by others) with its own advice', () =>
+test('annals doctor names each problem of a master key file (missing, too short, readable by others) with its own advice', () =>
   onPlatform(async (platform) => {
     const file = join(platform.data, 'other.key');
     const keyFinding = async () => (await examine(platform, { MASTER_KEY_FILE: file })).of('master key');
     // Until the event store answers, the doctor reports the missing master key only as a warning.
-    await eventually('the event store answers', async () => (await keyFinding()).level === 'fail');
+    await allPartsWork(platform);
     const missing = await keyFinding();
     is(missing.level, 'fail');
     match(missing.message, 'does not exist, but the log contains keys that it encrypted');
@@ -87,9 +110,6 @@ test('annals doctor names each problem of a master key file (missing, wrong, too
     const short = await keyFinding();
     match(short.message, /other users can read .*; the master key .* must be 32 bytes, not 5/);
     match(short.advice!, /^chmod 600 .*; restore it from its copy/);
-    rmSync(file);
-    writeFileSync(file, randomBytes(32), { mode: 0o600 });
-    match((await keyFinding()).message, 'is not the one that encrypted');
     const own = join(platform.data, 'master.key');
     chmodSync(own, 0o644);
     is((await examine(platform)).of('master key').advice, `chmod 600 ${own}`);
@@ -98,19 +118,18 @@ test('annals doctor names each problem of a master key file (missing, wrong, too
 
 test('annals doctor reports the age of the last backup, services that belong to another platform, and parts that it could not check', () =>
   onPlatform(async (platform) => {
-    await eventually('every check passes', async () => (await examine(platform)).code === 0);
-    const { of: healthy } = await examine(platform);
+    await allPartsWork(platform);
+    const { of: healthy } = await whenPassed(() => examine(platform));
     is(healthy('backup').level, 'warn');
     match(healthy('NATS sync').message, /^every 2m; after a power failure/);
     match(healthy('clock').message, /^difference to Postgres: -?\d+ ms, the service: 0 ms$/);
     equal(
-      ['parked events', 'dead letters', 'clock', 'public URL', 'certificate'].map((part) => healthy(part).level),
-      ['ok', 'ok', 'ok', 'none', 'none'],
+      ['projections', 'parked events', 'dead letters', 'clock', 'public URL', 'certificate'].map((part) => healthy(part).level),
+      ['ok', 'ok', 'ok', 'ok', 'none', 'none'],
     );
     const target = join(platform.dir, 'backup');
     const [copied] = await runCommand(platform, ['store', 'backup', '--to', target]);
     is(copied, 0);
-    match((await examine(platform)).of('backup').message, target);
     const [refused, message] = await runCommand(platform, ['store', 'backup', '--to', target]);
     is(refused, 2);
     is(message, `annals: ${target} is not empty: back up into a new directory\n`);
@@ -120,6 +139,7 @@ test('annals doctor reports the age of the last backup, services that belong to 
       is(code, 1);
       match(of('service').message, `another platform answers at ${other.url}`);
       is(of('worker').level, 'ok');
+      match(of('backup').message, target);
     });
     const { of } = await examine(platform, { DATABASE_URL: 'postgres://127.0.0.1:1/annals' });
     for (const part of ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'])
@@ -152,6 +172,22 @@ test('annals replay can filter, limit and order events by its options, follows n
     const [code, message] = await runCommand(platform, ['replay', 'nosuchstream']);
     is(code, 1);
     is(message, 'annals: the stream "nosuchstream" does not exist\n');
+  }));
+
+// Only the last test follows this one, because it leaves parked events behind.
+test('annals doctor reports for each projection how many streams have parked events', () =>
+  onPlatform(async (platform) => {
+    const log = platform.openLog();
+    const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+    for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
+    await log.close();
+    const isParked = async (): Promise<boolean> =>
+      (await healthOf(platform)).some(({ name, detail }) => name === 'projections' && /agents: 2\b/.test(detail));
+    await eventually('they are parked', isParked);
+    const { of } = await examine(platform);
+    equal([of('projections').level, of('parked events').level], ['fail', 'fail']);
+    match(of('projections').message, /agents: 2\b/);
+    match(of('parked events').message, /^not applied: agents: 2\b/);
   }));
 
 // This test must be the last one, because it stops the platform that all tests in this file share.

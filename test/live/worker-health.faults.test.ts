@@ -1,44 +1,45 @@
 // limit: 240 s for this file (test/run.ts)
-import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
+import { createDataset } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
-import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = lentPlatform();
 
-const degraded = async ({ call }: Platform): Promise<string[]> =>
+const degraded = async ({ call }: RunningPlatform): Promise<string[]> =>
   (JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
 
-const reportedAs = (platform: Platform, ...what: string[]): Promise<void> =>
+const reportedAs = (platform: RunningPlatform, ...what: string[]): Promise<void> =>
   eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
 
-/**
- * Runs `annals doctor` and returns the line of its output about one part of the platform, by default about the worker.
- */
-const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
-  const doctor = startProgram(process.execPath, [mainFile, 'doctor'], {
-    env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env },
-  });
+/** Runs `annals doctor` and returns the line of its output about the worker. */
+const examined = async ({ data, url }: RunningPlatform): Promise<string> => {
+  const doctor = startProgram(process.execPath, [mainFile, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url } });
   await doctor.ended;
   return (
     doctor
       .output()
       .split('\n')
-      .find((line) => line.split(/ +/)[1] === part) ?? doctor.output()
+      .find((line) => line.split(/ +/)[1] === 'worker') ?? doctor.output()
   );
 };
 
-/** Waits for the worker's first health report. Until then, /readyz never lists the worker as degraded. */
-const workerReported = (platform: Platform): Promise<void> =>
-  eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
+type Health = { readonly parts: readonly { readonly name: string; readonly status: string; readonly detail: string }[] };
+
+/** Waits until the worker has reported its state. Until then, /readyz never lists the worker as degraded. */
+const workerReported = ({ call }: RunningPlatform): Promise<void> =>
+  eventually('a worker', async () => {
+    const { parts } = JSON.parse((await call('GET', '/admin/health')).text) as Health;
+    return parts.some(({ name, status, detail }) => name === 'worker' && status === 'ok' && /reported \d/.test(detail));
+  });
 
 test('while the broker accepts no messages, /readyz reports message delivery and the recording of acknowledgements as degraded, and doctor says why', () =>
   onPlatform(async (platform) => {
@@ -58,19 +59,12 @@ test('while the broker accepts no messages, /readyz reports message delivery and
 test('while the disk of the event store is full, deliveries go to the spool; if the spool is full too, deliveries and /readyz get 503 until there is space', () =>
   onPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
-    const { call, url, data } = platform;
-    const create = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
-    const tenant = await platform.firstTenant();
-    const agent = await create(`/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
-    const hook = await create(`/tenant/${tenant.id}/webhook-integrations`, {
-      provider: 'github',
-      agent_id: agent.id,
-      label: 'L',
-      secret: SECRET,
-    });
+    const { url, data } = platform;
+    const { hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 });
+    const { path, secret } = hooks[0]!;
     const deliver = async (id: string): Promise<number> => {
-      const headers = { 'content-type': 'application/json', 'x-github-delivery': id, 'x-hub-signature-256': sign('{}', SECRET) };
-      return (await fetch(`${url}/hooks/inbound/${hook.id}`, { method: 'POST', headers, body: '{}' })).status;
+      const headers = { 'content-type': 'application/json', 'x-github-delivery': id, 'x-hub-signature-256': sign('{}', secret) };
+      return (await fetch(url + path, { method: 'POST', headers, body: '{}' })).status;
     };
     const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
     assert.equal([await deliver('1'), await ready()], [202, 200]);
@@ -102,14 +96,6 @@ test('while the disk of the event store is full, deliveries go to the spool; if 
     assert.is(await ready(), 200);
   }));
 
-test('the doctor reports a master key that is not the one that encrypted the data keys in the log', () =>
-  onPlatform(async (platform) => {
-    const other = join(platform.data, 'other.key');
-    writeFileSync(other, randomBytes(32), { mode: 0o600 });
-    assert.match(await examined(platform, 'master'), /^ok +master key /);
-    assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that encrypted this log's keys/);
-  }));
-
 test('/readyz and doctor report a worker whose state is not updated, until it is updated again', () =>
   onPlatform(async (platform) => {
     await workerReported(platform);
@@ -122,19 +108,6 @@ test('/readyz and doctor report a worker whose state is not updated, until it is
       process.kill(pid, 'SIGCONT');
     }
     await reportedAs(platform);
-  }));
-
-// This test must be the last one of those that share the platform, because it leaves parked events behind.
-test('the doctor reports for each projection how many streams have parked events', () =>
-  onPlatform(async (platform) => {
-    await workerReported(platform);
-    assert.match(await examined(platform, 'projections'), /^ok +projections /);
-    const log = platform.openLog();
-    const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
-    for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
-    await log.close();
-    await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
-    assert.match(await examined(platform, 'parked'), /^FAIL +parked events not applied: agents: 2\b/);
   }));
 
 test('doctor checks a service at the IPv6 address at which it listens', async () => {
