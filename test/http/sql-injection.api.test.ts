@@ -81,17 +81,18 @@ const attackFault = async ({ text, send }: Attack): Promise<string | null> => {
   return isSame ? null : 'answers otherwise than a false condition';
 };
 
+const nameOf = ({ at, text }: Attack): string => `${at} ${text}`;
+
+/** Returns the place of an attack, and what its text would do there. */
+const effectAt = ({ at, text }: Attack): string =>
+  `${at} ${text in CONDITIONS ? 'condition' : DELAYING.includes(text) ? 'delay' : 'error'}`;
+
 /** Makes the attacks of the share, at least one at each parameter. @returns descriptions of what is wrong with the responses */
 const faultsOf = async (attacks: readonly Attack[]): Promise<string[]> => {
   const faults: string[] = [];
-  const tried = share.casesOf(
-    attacks,
-    ({ at, text }) => `${at} ${text}`,
-    ({ at }) => at,
-  );
-  for (const attack of tried) {
+  for (const attack of share.casesOf(attacks, nameOf, ({ at }) => at)) {
     const fault = await attackFault(attack);
-    if (fault) faults.push(`${attack.at} ${attack.text}: ${fault}`);
+    if (fault) faults.push(`${nameOf(attack)}: ${fault}`);
   }
   return faults;
 };
@@ -120,7 +121,10 @@ share.test('SQL in a path parameter is treated as data', async () => {
         attacksAt(`${call.operationId} ${name}`, (text) => sendRead(call, {}, pathOf(call, { [name]: encodeURIComponent(text) }))),
       ),
   );
-  assert.equal(await faultsOf(attacks), []);
+  // All ids have the same format. So most texts are refused alike, and one text with each effect is enough at each place.
+  const chosen = share.oneOfEachKind(attacks, nameOf, effectAt);
+  assert.ok(chosen.length > 400, `${chosen.length} attacks`);
+  assert.equal(await faultsOf(chosen), []);
 });
 
 /** Returns the names of the top-level fields of a body that can be texts. */
