@@ -30,11 +30,11 @@ const onFirstStart = (use: (program: Program, logs: () => string) => Promise<voi
     is(await program.ended, 0, program.output());
   });
 
-const onTerminal = hasScript ? test : test.skip;
+const live = hasScript ? test : test.skip;
 if (!hasScript) console.log('the command script is not installed: the start on a terminal is skipped');
 
 // test/processes/start.faults.test.ts checks that a start without a terminal prints no link.
-onTerminal('on a terminal, the first start prints a link that signs a browser in; no log contains the link or its code', () =>
+live('on a terminal, the first start prints a link that signs a browser in; no log contains the link or its code', () =>
   onFirstStart(async (program, logs) => {
     const [link, code] = LINK.exec(program.output())!;
     match(program.output(), /export ANNALS_KEY=ann_/);
