@@ -9,6 +9,7 @@ import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { root, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 import { blocksOf, exampleOf } from '../fixtures/documents.ts';
+import { repeatIfBusy } from '../fixtures/load-factor.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MAX_CLIENT_BYTES = 5 * 1024 * 1024;
@@ -69,24 +70,18 @@ test('with the documented tsconfig, a program and the documented examples compil
     ['typescript-5', 'nodenext'],
   ] as const)
     equal(compile(compiler, mode, PROGRAMS).errors, [], `${compiler}, ${mode}`);
-  for (const [compiler, mode] of [
-    ['typescript', 'nodenext'],
-    ['typescript-5', 'bundler'],
-  ] as const)
-    equal(compile(compiler, mode, ['example.ts']).errors, [], `${compiler}, ${mode}`);
+  // The next test compiles with typescript-5 and the mode bundler.
+  equal(compile('typescript', 'nodenext', ['example.ts']).errors, [], 'typescript, nodenext');
 });
 
-test('the types of the client take at most 3 s of processor time to check', () => {
-  writeFileSync(join(project, 'empty.ts'), 'export {};\n');
-  const withoutNode = { types: [], lib: ['esnext', 'dom'] };
-  const secondsFor = (file: string): number => compile('typescript-5', 'nodenext', [file], withoutNode).seconds;
-  writeFileSync(
-    join(project, 'uses.ts'),
-    "import { createClient } from 'annals-client';\nexport const me = createClient({ url: 'x' }).call('readMe');\n",
-  );
-  const [without, used] = [secondsFor('empty.ts'), secondsFor('uses.ts')];
-  ok(used - without <= MAX_CHECK_SECONDS, `${used} s instead of ${without} s`);
-});
+test('the types of the client take at most 3 s of processor time to check', () =>
+  repeatIfBusy(async () => {
+    writeFileSync(join(project, 'empty.ts'), 'export {};\n');
+    const withoutNode = { types: [], lib: ['esnext', 'dom'] };
+    const [without, used] = ['empty.ts', 'example.ts'].map((file) => compile('typescript-5', 'bundler', [file], withoutNode));
+    equal(used!.errors, [], 'typescript-5, bundler');
+    ok(used!.seconds - without!.seconds <= MAX_CHECK_SECONDS, `${used!.seconds} s instead of ${without!.seconds} s`);
+  }));
 
 test('npx annals start in an empty folder runs the platform, and the client acknowledges a signed delivery', () =>
   withTempDirectory(async (dir) => {
