@@ -42,9 +42,14 @@ const CAUSES: readonly Cause[] = [
     advice: 'correct the host in EVENTSTORE_URL, or DNS',
   },
   {
-    pattern: /UNAUTHENTICATED|PERMISSION_DENIED|access[- ]?denied|authentication/i,
+    pattern: /UNAUTHENTICATED|authentication/i,
     message: 'the node refuses the user and password',
     advice: 'correct them in EVENTSTORE_URL: esdb://<user>:<password>@…',
+  },
+  {
+    pattern: /PERMISSION_DENIED|access[- ]?denied/i,
+    message: 'the node does not let the user read $all, the stream of all events',
+    advice: 'name a user of the group $admins in EVENTSTORE_URL: esdb://<user>:<password>@…',
   },
   {
     pattern: /RESOURCE_EXHAUSTED|no space left|disk/i,

@@ -48,8 +48,8 @@ for (const sqlState of ['22001', '23505', '42601', '42P01', 'XX000', ''])
   });
 
 const STORE_ERRORS: readonly (readonly [message: string, advice: RegExp])[] = [
-  ['7 PERMISSION_DENIED: Access Denied', /correct them/],
-  ['16 UNAUTHENTICATED: bad credentials', /correct them/],
+  ['7 PERMISSION_DENIED: Access Denied', /name a user of the group \$admins/],
+  ['16 UNAUTHENTICATED: Unauthenticated', /correct them/],
   ['8 RESOURCE_EXHAUSTED: out of memory', /free disk space and memory/],
   ['14 UNAVAILABLE: No space left on device', /free disk space/],
   ['14 UNAVAILABLE: Name resolution failed', /correct the host/],
