@@ -185,21 +185,23 @@ const summariesOf = async (ctx: Ctx, given: readonly Job[], wanted: Wanted) => {
   const [jobs, recorded] = await recordedOf(ctx, given, wanted);
   const [present, ahead] = await Promise.all([blackoutsOf(ctx.reads, ctx.tenant), readAhead(ctx, jobs, wanted)]);
   const summaries: Summary[] = [];
+  const coveredOf = new Map<string, ReturnType<typeof coveredPeriods>>();
   let counted = 0;
   for (const [index, job] of jobs.entries()) {
     if (counted > 0 && performance.now() > endsAt) break;
     counted++;
     const [planned] = job.status === 'active' && decision !== 'skipped' ? await plannedJob(ctx, job) : [];
-    const covered = planned ? coveredPeriods(present, planned.agent_id, bounds[0]!, bounds.at(-1)!) : [];
-    const options = { bounds, now: ctx.at(), covered, decided: ahead.times.get(job.id)! };
+    const agent_id = job.agent_id!;
+    if (!coveredOf.has(agent_id)) coveredOf.set(agent_id, coveredPeriods(present, agent_id, bounds[0]!, bounds.at(-1)!));
+    const options = { bounds, now: ctx.at(), covered: coveredOf.get(agent_id)!, decided: ahead.times.get(job.id)! };
     const predicted = planned ? await inSlices(predictedCounts(planned, options)) : [];
     const all = [...recorded[index]!, ...predicted.filter((one) => decision === undefined || one.decision === decision)];
     if (all.length === 0) continue;
-    const { state } = await ctx.load(Agent, job.agent_id!);
+    const { state } = await ctx.load(Agent, agent_id);
     const days = [...Map.groupBy(all, ({ day }) => day)].toSorted(([one], [other]) => one - other);
     summaries.push({
       ...{ job_id: job.id, job_name: job.name!, job_status: job.status as Summary['job_status'] },
-      ...{ agent_id: job.agent_id!, agent_name: state.name, ...countsOf(all), exact: ahead.isExact },
+      ...{ agent_id, agent_name: state.name, ...countsOf(all), exact: ahead.isExact },
       days: days.map(([day, found]) => summaryDay(dates[day]!, found)),
     });
   }

@@ -66,59 +66,95 @@ const INACTIVE: Outcome = { decision: 'suppressed', reason: 'agent_inactive', pr
 const COVERED: Outcome = { decision: 'suppressed', reason: 'blackout', predicted: true };
 
 /**
+ * The state of a count. `day` and `period` are the indexes of the present day and of the present or next period of
+ * blackouts; `counts` are those of the day, and `all` those of the days before.
+ */
+type Tally = {
+  readonly job: ScheduledJob;
+  readonly options: DayCountOptions;
+  readonly counts: Map<Outcome, { runs: number; first: number[] }>;
+  readonly all: OutcomeCount[];
+  day: number;
+  period: number;
+};
+
+/** Adds the due times with the indexes from `from` (inclusive) to `to` (exclusive). */
+const count = ({ counts }: Tally, outcome: Outcome, times: readonly number[], [from, to]: readonly [number, number]): void => {
+  const found = counts.get(outcome) ?? { runs: 0, first: [] };
+  found.runs += to - from;
+  for (let index = from; index < to && found.first.length < MAX_LISTED; index++) found.first.push(times[index]!);
+  counts.set(outcome, found);
+};
+
+/** Moves to the day and to the period of blackouts of a time. */
+const moveTo = (tally: Tally, at: number): void => {
+  const { bounds, covered } = tally.options;
+  for (; at >= bounds[tally.day + 1]!; tally.day++) {
+    for (const [outcome, found] of tally.counts) tally.all.push({ ...outcome, day: tally.day, ...found });
+    tally.counts.clear();
+  }
+  while (tally.period < covered.length && covered[tally.period]![1] <= at) tally.period++;
+};
+
+const plannedAt = ({ job, options: { covered }, period }: Tally, at: number): Outcome => {
+  if (job.isInactive) return INACTIVE;
+  return period < covered.length && covered[period]![0] <= at ? COVERED : FIRED;
+};
+
+/** Returns the time until which the day and the blackouts are the same as at a time. */
+const sameUntil = ({ options: { bounds, covered }, day, period }: Tally, at: number): number => {
+  const [begin, end] = covered[period] ?? [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  return Math.min(bounds[day + 1]!, begin > at ? begin : end);
+};
+
+/** Adds due times after now. Unless decisions are recorded ahead, it does not look at each of them. */
+const addAll = (tally: Tally, times: readonly number[]): void => {
+  const { decided } = tally.options;
+  for (let index = 0; index < times.length; ) {
+    const at = times[index]!;
+    moveTo(tally, at);
+    let end = index + 1;
+    if (decided.size === 0) {
+      const until = sameUntil(tally, at);
+      end = times.at(-1)! < until ? times.length : times.findIndex((one) => one >= until);
+    }
+    if (!decided.has(at)) count(tally, plannedAt(tally, at), times, [index, end]);
+    index = end;
+  }
+};
+
+/** Adds a due time up to now. `isNewest` is whether no later one is due already: it still fires if it is not too late. */
+const addDue = (tally: Tally, at: number, isNewest: boolean): void => {
+  const { job, options } = tally;
+  const due = new Date(at).toISOString();
+  const isMissed = !isNewest || isTooLate(due, nextOccurrence(job.recurrence, due), options.now);
+  moveTo(tally, at);
+  if (!options.decided.has(at)) count(tally, isMissed ? MISSED : plannedAt(tally, at), [at], [0, 1]);
+};
+
+/**
  * Counts the occurrences of a job for which no decision is recorded, by day and by the decision that would be made in the
  * present state. Yields often, because there can be thousands of occurrences.
  */
 export function* predictedCounts(job: ScheduledJob, options: DayCountOptions): Generator<void, readonly OutcomeCount[]> {
-  const { bounds, covered, decided } = options;
   const now = Date.parse(options.now);
-  const [from, to] = [Math.max(bounds[0]!, Date.parse(job.next_fire_at)), bounds.at(-1)!];
-  const counts = new Map<Outcome, { runs: number; first: number[] }>();
-  const all: OutcomeCount[] = [];
-  let [day, period] = [0, 0];
-  const outcomeOf = (at: number, isMissed: boolean): Outcome => {
-    if (isMissed) return MISSED;
-    if (job.isInactive) return INACTIVE;
-    while (period < covered.length && covered[period]![1] <= at) period++;
-    return period < covered.length && covered[period]![0] <= at ? COVERED : FIRED;
-  };
-  const endDay = () => {
-    for (const [outcome, count] of counts) all.push({ ...outcome, day, ...count });
-    counts.clear();
-  };
-  const add = (at: number, isMissed: boolean) => {
-    while (at >= bounds[day + 1]!) {
-      endDay();
-      day++;
-    }
-    if (decided.has(at)) return;
-    const outcome = outcomeOf(at, isMissed);
-    const count = counts.get(outcome) ?? { runs: 0, first: [] };
-    count.runs++;
-    if (count.first.length < MAX_LISTED) count.first.push(at);
-    counts.set(outcome, count);
-  };
-  // The newest one that is due already fires if it is not too late, which depends on the next one.
+  const [from, to] = [Math.max(options.bounds[0]!, Date.parse(job.next_fire_at)), options.bounds.at(-1)!];
+  const tally: Tally = { job, options, counts: new Map(), all: [], day: 0, period: 0 };
   let newestDue: number | null = null;
-  const settle = () => {
-    if (newestDue === null) return;
-    const due = new Date(newestDue).toISOString();
-    add(newestDue, isTooLate(due, nextOccurrence(job.recurrence, due), options.now));
-    newestDue = null;
-  };
   for (const part of dueTimes(job.recurrence, from, to)) {
-    for (const at of part) {
-      if (at <= now) {
-        if (newestDue !== null) add(newestDue, true);
-        newestDue = at;
-        continue;
-      }
-      settle();
-      add(at, false);
+    let index = 0;
+    for (; index < part.length && part[index]! <= now; index++) {
+      if (newestDue !== null) addDue(tally, newestDue, false);
+      newestDue = part[index]!;
     }
+    if (index < part.length && newestDue !== null) {
+      addDue(tally, newestDue, true);
+      newestDue = null;
+    }
+    addAll(tally, index === 0 ? part : part.slice(index));
     yield;
   }
-  settle();
-  endDay();
-  return all;
+  if (newestDue !== null) addDue(tally, newestDue, true);
+  moveTo(tally, to);
+  return tally.all;
 }

@@ -1,4 +1,4 @@
-import { clockChangeAfter, instantOf, localTimeOf } from '../time-zone.ts';
+import { clockChangeAfter, instantOf, localTimeOf, offsetAt } from '../time-zone.ts';
 import { type CronExpression, MAX_CHANGE_MS, nextDay, nextOccurrence, type Recurrence } from './recurrence.ts';
 
 const MINUTE_MS = 60_000;
@@ -78,6 +78,9 @@ const changesOf = (zone: string) => {
   };
 };
 
+/** Returns by how many milliseconds the clocks of a zone change at a time. */
+const shiftAt = (change: number, zone: string): number => Math.abs(offsetAt(textOf(change), zone) - offsetAt(textOf(change - 1), zone));
+
 const within = (times: Times, from: number, to: number): Times => {
   if (times.length === 0 || (times[0]! >= from && times.at(-1)! < to)) return times;
   return times.filter((at) => at >= from && at < to);
@@ -88,23 +91,31 @@ function* ofLocalTimes(recurrence: Extract<Recurrence, { zone: string }>, from: 
   const nextChange = changesOf(zone);
   let date = localTimeOf(textOf(from), zone).slice(0, 10);
   const { times, isDay } = dailyTimes(recurrence, date);
+  /** Returns the due times of the day in a part of it in which clocks do not change. `midnight` is 24 hours before its end. */
+  const plain = (midnight: number, begin: number, end: number): Times =>
+    isDay(date)
+      ? within(
+          times.map((ms) => midnight + ms),
+          Math.max(begin, from),
+          Math.min(end, to),
+        )
+      : [];
   for (let start = Date.parse(instantOf(`${date}T00:00:00`, zone)); start < to; ) {
     const next = daysAfter(date, 1);
-    if (nextChange(start - MAX_CHANGE_MS) > start + DAY_MS + MAX_CHANGE_MS) {
-      const midnight = start;
-      yield isDay(date)
-        ? within(
-            times.map((ms) => midnight + ms),
-            from,
-            to,
-          )
-        : [];
-      start += DAY_MS;
-    } else {
-      const end = Date.parse(instantOf(`${next}T00:00:00`, zone));
-      yield* eachOccurrence(recurrence, Math.max(start, from), Math.min(end, to));
-      start = end;
+    const change = nextChange(start - MAX_CHANGE_MS);
+    let end = start + DAY_MS;
+    if (change > end) yield plain(start, start, end);
+    else {
+      end = Date.parse(instantOf(`${next}T00:00:00`, zone));
+      const second = clockChangeAfter(textOf(change), zone);
+      const isAlone = second === null || Date.parse(second) > end;
+      const changed = isAlone ? Math.max(start, Math.min(change, end)) : start;
+      const usual = isAlone ? Math.max(start, Math.min(end, change + shiftAt(change, zone))) : end;
+      yield plain(start, start, changed);
+      yield* eachOccurrence(recurrence, Math.max(changed, from), Math.min(usual, to));
+      yield plain(end - DAY_MS, usual, end);
     }
+    start = end;
     date = next;
   }
 }
