@@ -89,7 +89,8 @@ const isApplicable = (call: Call, position: IdPosition, state: State): boolean =
   // The body of a submitted credential may name its request by any text; one that is no id names no request.
   const isAnyText = position.in === 'body' && position.type === 'credential request';
   if (state === 'malformed') return !isAnyText && !NAMED_TYPES.includes(position.type);
-  if (state === 'sibling') return SIBLINGS.includes(position.type);
+  // A query parameter is a filter on the whole tenant: callers who may see all agents may see the resource.
+  if (state === 'sibling') return SIBLINGS.includes(position.type) && position.in !== 'query';
   if (state === 'hidden') return HIDDEN.includes(position.type) && position.in !== 'query' && isInTenant(call);
   if (state === 'suspended' || state === 'closed') return position.type === 'tenant' && isInside;
   return state !== 'foreign' || (isInside && !PLATFORM_WIDE.includes(position.type));
