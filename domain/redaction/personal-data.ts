@@ -85,13 +85,16 @@ const PHONE = new RegExp(
     `\\(0\\d{1,5}\\)${BETWEEN}?\\d{2,9}(?:${SEPARATOR}\\d{2,6}){0,4}`,
     `0[1-9]\\d{0,4}(?:${BETWEEN}\\d{2,9}){1,5}`,
     `(?:1${SEPARATOR})?(?:\\([2-9]\\d{2}\\)${SEPARATOR}?|[2-9]\\d{2}${SEPARATOR})[2-9]\\d{2}${SEPARATOR}\\d{4}`,
-    `8${SEPARATOR}?(?:\\(\\d{3,5}\\)${SEPARATOR}?|\\d{3,5}${SEPARATOR})\\d{1,3}(?:${SEPARATOR}\\d{2}){2}`,
+    `8${SEPARATOR}?(?!(?:19|20)\\d{2}${SEPARATOR}\\d{2}${SEPARATOR}\\d{2})(?:\\(\\d{3,5}\\)${SEPARATOR}?|\\d{3,5}${SEPARATOR})\\d{1,3}(?:${SEPARATOR}\\d{2}){2}`,
   ].join('|'),
   'g',
 );
 const BEFORE_PHONE = /[\p{Nd}_@#./:=-]$/u;
 const AFTER_PHONE = /^[\p{Nd}_@]/u;
-const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/;
+const DAYS = ['\\.', '-', '/', ' / ', ' - '].map((separator) => `\\d{1,4}${separator}\\d{1,2}${separator}\\d{1,4}`);
+const DAY = `(?:${DAYS.join('|')}|\\d{1,2}(?:[.-]| ?/ ?)(?:19|20)\\d{2})`;
+/** A date, a month with its year, or a period between two of them. */
+const DATE = new RegExp(`^${DAY}(?:${BETWEEN}${DAY})?$`);
 
 /** Coordinates, and amounts with a decimal point. */
 const DECIMAL = /^(?:(?:\+|00)\d{1,3}\.\d{1,6}|\+\d{4,}\.\d{1,3})$/;
