@@ -32,6 +32,10 @@ const kindOf = (error: unknown): LogErrorKind => {
   return isUnavailable ? 'unavailable' : 'wrong-request';
 };
 
+/** The client has no text for some answers to an append, such as one that is denied. Then the type says what happened. */
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message || ((error as { type?: string }).type ?? error.name) : String(error);
+
 /** Converts any error of the client to a LogError. Only an error of kind 'unavailable' is worth a retry. */
 export const classify = (error: unknown): LogError =>
-  error instanceof LogError ? error : new LogError(kindOf(error), error instanceof Error ? error.message : String(error), error);
+  error instanceof LogError ? error : new LogError(kindOf(error), messageOf(error), error);

@@ -1,4 +1,4 @@
-import { DeadlineExceededError, ErrorType, UnknownError } from '@eventstore/db-client';
+import { AccessDeniedError, DeadlineExceededError, ErrorType, UnknownError, WrongExpectedVersionError } from '@eventstore/db-client';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { classify } from '../../infra/eventstore/errors.ts';
@@ -29,6 +29,19 @@ test('every answer of a node that cannot serve a call now is one after which the
 test('an answer that a repetition does not change is not one after which the call is repeated', () => {
   for (const error of [answered('Bad Request'), new Error('5 NOT_FOUND: no such stream'), new Error('3 INVALID_ARGUMENT')])
     assert.is(classify(error).kind, 'wrong-request', error.message);
+});
+
+test('an error for which the client has no text says its type', () => {
+  const revisions = { streamName: 'item-1', expected: 0n, current: 1n } as never;
+  const errors = [new AccessDeniedError(), new DeadlineExceededError(), new WrongExpectedVersionError(undefined as never, revisions)];
+  assert.equal(
+    errors.map((error) => [error.message, classify(error).message]),
+    [
+      ['', 'access-denied'],
+      ['', 'deadline-exceeded'],
+      ['', 'wrong-expected-version'],
+    ],
+  );
 });
 
 test.run();
