@@ -5,7 +5,7 @@ import { agents } from '../../projections/agents/agent.ts';
 import { countSessions } from '../../projections/sessions/session.queries.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { limitedAgents, MAX_BUDGETS } from '../../projections/tenants/attention.queries.ts';
-import { countDead } from '../../projections/tenants/overview-figures.queries.ts';
+import { countDead, MAX_DEAD, MAX_DEAD_EXAMINED } from '../../projections/tenants/overview-figures.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { agentVisibility, readableAgents, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
@@ -18,9 +18,15 @@ const count = (description: string, example: number) => z.int().meta({ descripti
 
 const OverviewCounts = z
   .object({
-    dead_deliveries: count('How many deliveries of the last 24 hours were given up', 64),
+    dead_deliveries: count(
+      `How many deliveries were given up in the last 24 hours, at most ${MAX_DEAD}: then, there can be more. Counted among the ${MAX_DEAD_EXAMINED} dead ones that were received last`,
+      64,
+    ),
     waiting_sessions: count('How many sessions wait for an answer or a decision of the caller', 2),
-    stopped_agents: count('How many agents are paused, or have spent their hourly budget', 1),
+    stopped_agents: count(
+      `How many agents are paused, or have spent their hourly budget. Budgets of at most ${MAX_BUDGETS} agents are read, so it can be too low for a tenant with more budgets`,
+      1,
+    ),
   })
   .meta({ id: 'OverviewCounts' });
 
@@ -28,7 +34,7 @@ const OverviewCounts = z
 const deadDeliveries = async (ctx: Ctx): Promise<number> => {
   const agent_ids = await readableAgents(ctx);
   if (agent_ids?.length === 0) return 0;
-  return countDead(ctx.reads, { tenant_id: ctx.tenant, agent_ids, from: before(ctx.at(), DAY_MS) });
+  return countDead(ctx.reads, { tenant_id: ctx.tenant, agent_ids, since: before(ctx.at(), DAY_MS) });
 };
 
 const waitingSessions = async (ctx: Ctx): Promise<number> => {
@@ -60,7 +66,8 @@ export const overviewCountOperations = {
     method: 'get',
     path: '/tenant/:tenant_id/overview/counts',
     summary: 'Count what waits for the caller',
-    details: `The numbers beside the pages of the console. Budgets are read of at most ${MAX_BUDGETS} agents.`,
+    details:
+      'Counts the deliveries that were given up in the last 24 hours, the sessions that wait for the caller, and the agents that take no work because they are paused or have spent their hourly budget. The console shows these numbers beside its pages.',
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. Counts the deliveries of the agents on which the caller has `agent:chat:read` (with `tenant:integrations:read`, all), sessions of agents to which the caller may assign work, and agents that the caller may see.',

@@ -42,13 +42,36 @@ export const countsByHour = async (
   return { accepted, dead };
 };
 
-const deadRows = defineQuery((db, args: SelectionArgs) =>
-  selectDeliveries(db, args).select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')),
+/** The maximum number of deliveries that `countDead` counts. */
+export const MAX_DEAD = 1_000;
+/** The maximum number of deliveries, those that were received last, among which `countDead` counts. */
+export const MAX_DEAD_EXAMINED = 10_000;
+
+type DeadArgs = Pick<CountedDeliveries, 'tenant_id' | 'agent_ids'> & { readonly since: string };
+
+// There is an index on the time of receipt of dead deliveries, and none on the time at which they were given up.
+const deadRows = defineQuery((db, { since, ...args }: DeadArgs) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom(
+          selectDeliveries(db, { ...args, outcome: 'dead' })
+            .select('delivery.failed_at')
+            .orderBy('delivery.received_at', 'desc')
+            .orderBy('delivery.id', 'desc')
+            .limit(({ lit }) => lit(MAX_DEAD_EXAMINED))
+            .as('newest'),
+        )
+        .select('newest.failed_at')
+        .where('newest.failed_at', '>=', since)
+        .limit(({ lit }) => lit(MAX_DEAD))
+        .as('counted'),
+    )
+    .select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')),
 );
 
-/** Counts the deliveries that were received since `from` and given up. */
-export const countDead = async (reads: QueryReads, args: Omit<CountedDeliveries, 'to'>): Promise<number> =>
-  (await reads.rows(deadRows, { ...args, outcome: 'dead' }))[0]?.count ?? 0;
+/** Counts the deliveries that were given up since `since`, whenever they were received, up to MAX_DEAD. */
+export const countDead = async (reads: QueryReads, args: DeadArgs): Promise<number> => (await reads.rows(deadRows, args))[0]?.count ?? 0;
 
 /** The maximum number of deliveries of each outcome that `countUpToMax` counts. */
 export const MAX_COUNTED = 100_000;

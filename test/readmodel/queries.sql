@@ -4108,22 +4108,58 @@ group by
 select
   cast(count(*) as integer) as "count"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $1
-  and "delivery"."outcome" = $2
-  and "delivery"."received_at" >= $3;
+  (
+    select
+      "newest"."failed_at"
+    from
+      (
+        select
+          "delivery"."failed_at"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."tenant_id" = $1
+          and "delivery"."outcome" = $2
+        order by
+          "delivery"."received_at" desc,
+          "delivery"."id" desc
+        limit
+          10000
+      ) as "newest"
+    where
+      "newest"."failed_at" >= $3
+    limit
+      1000
+  ) as "counted";
 
 -- countDead: of some agents
 select
   cast(count(*) as integer) as "count"
 from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $1
-  and "delivery"."agent_id" = any ($2)
-  and "delivery"."outcome" = $3
-  and "delivery"."received_at" >= $4;
+  (
+    select
+      "newest"."failed_at"
+    from
+      (
+        select
+          "delivery"."failed_at"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."tenant_id" = $1
+          and "delivery"."agent_id" = any ($2)
+          and "delivery"."outcome" = $3
+        order by
+          "delivery"."received_at" desc,
+          "delivery"."id" desc
+        limit
+          10000
+      ) as "newest"
+    where
+      "newest"."failed_at" >= $4
+    limit
+      1000
+  ) as "counted";
 
 -- countUpToMax: call
 select

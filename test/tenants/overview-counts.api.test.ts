@@ -58,6 +58,16 @@ for (const [role, onAgent, expected] of SEEN)
     assert.equal(await counts(key), expected);
   });
 
+test('a delivery that was received 30 hours ago and is given up now counts, and one that was given up 30 hours ago does not', async () => {
+  const { dead_deliveries: before } = await counts();
+  at(30 * 3_600_000);
+  const late = await deliver(ofReviews);
+  await giveUp(reviews, ofReviews, 1);
+  at(0);
+  await settle(reviews, [late], 'max_deliveries');
+  assert.is((await counts()).dead_deliveries, Number(before) + 1);
+});
+
 test('an agent that is paused and has spent its budget counts once, and one that runs again does not count', async () => {
   await call('PUT', `agents/${reviews}/budget`, { hourly_limit_usd: 5 });
   assert.is((await counts()).stopped_agents, 1);
