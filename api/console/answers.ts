@@ -161,7 +161,7 @@ export const identify = async (
     readDegraded(app),
   ]);
   const visit = { ...known, degraded };
-  if (me.ok) return countingIn(withVisitor(visit, me.value), sendAsVisitor(app, c), tokenOf(c));
+  if (me.ok) return countingIn(withVisitor(visit, me.value), sendAsVisitor(app, c), tokenOf(c), c.req.method === 'GET');
   if (me.problem.status === 401 || me.problem.status === 403) return endedResponse(c, visit, me.problem);
   return failedResponse(c, deps, visit, { problem: me.problem, more: (await whenDown?.(visit)) ?? [] });
 };

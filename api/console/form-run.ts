@@ -41,11 +41,12 @@ export type Run = {
 };
 
 /** Shows a page of a form in the frame. */
-export const show = (
+export const show = async (
   { c, deps, visit, row, form }: Pick<Run, 'c' | 'deps' | 'visit'> & { readonly row: Operation; readonly form: Form },
   content: readonly Child[],
   status = 200,
-): Response => {
+): Promise<Response> => {
+  await visit.navCounts?.ready;
   const { tenant_id: _, ...params } = visit.params;
   const frame = { title: titleOf(row, form), nav: '', content };
   // The forms of platform operations have the navigation of the platform, even if they are about a tenant.

@@ -12,7 +12,7 @@ import { type Child, htmlOf, tags } from './parts/tags.ts';
 import { formatIn } from './parts/time.ts';
 import { staleStrip } from './stale-strip.ts';
 import { initials, userMenu } from './user-menu.ts';
-import { type MyTenant, platformPath, tenantPath, type Visit } from './visit.ts';
+import { type Counts, type MyTenant, platformPath, tenantPath, type Visit } from './visit.ts';
 import { unknownZoneNote } from './zone.ts';
 import { zoneOffer } from './zone-offer.ts';
 
@@ -123,12 +123,14 @@ const tenantSwitcher = ({ me, params, breakGlass, may }: Visit) => {
 };
 
 /** Renders the number beside an entry. Null if there is nothing to count, or the number is not known. */
-const navCount = ({ count }: NavEntry, { current }: Visit['navCounts']): Child => {
-  const number = count && current?.[count.of];
-  return number ? span({ class: 'nav-count' }, countText(number), span({ class: 'hidden' }, ` ${count.words}`)) : null;
+const navCount = ({ count }: NavEntry, counts: Counts | null): Child => {
+  const number = count && counts?.[count.of];
+  if (!number) return null;
+  const more = number >= (count.max ?? Number.POSITIVE_INFINITY) ? '+' : '';
+  return span({ class: 'nav-count' }, `${countText(number)}${more}`, span({ class: 'hidden' }, ` ${count.words}`));
 };
 
-const navLink = (entry: NavEntry, current: string, counts: Visit['navCounts']) => {
+const navLink = (entry: NavEntry, current: string, counts: Counts | null) => {
   const { label, icon: name, path, hotkey, count } = entry;
   const keys = { 'data-hotkey': hotkey, 'data-key-name': count ? label : null };
   return a(
@@ -139,25 +141,31 @@ const navLink = (entry: NavEntry, current: string, counts: Visit['navCounts']) =
   );
 };
 
-const navList = (entries: readonly NavEntry[], current: string, counts: Visit['navCounts']) =>
+const navList = (entries: readonly NavEntry[], current: string, counts: Counts | null) =>
   ul(null, ...entries.map((entry) => li(null, navLink(entry, current, counts))));
 
-const navGroup = (title: string, entries: readonly NavEntry[], current: string, counts: Visit['navCounts']): Child => {
+const navGroup = (title: string, entries: readonly NavEntry[], current: string, counts: Counts | null): Child => {
   if (entries.length === 0) return null;
   return [title === '' ? null : div({ class: 'nav-title' }, title), navList(entries, current, counts)];
 };
 
 const sidebar = (visit: Visit, current: string) => {
   const entries = navigationOf(visit);
+  const counts = visit.navCounts?.current ?? null;
+  // An open page keeps what its navigation shows instead of what is unknown.
+  const unknown = {
+    'data-counts': visit.navCounts && counts === null ? 'unknown' : null,
+    'data-entries': visit.me === null ? 'unknown' : null,
+  };
   return aside(
     { id: 'nav', popover: 'auto', class: 'sidebar', 'aria-label': 'Console' },
     brand(),
     tenantSwitcher(visit),
     nav(
-      { 'aria-label': 'Main' },
+      { 'aria-label': 'Main', ...unknown } as never,
       visit.params.tenant_id === undefined
-        ? navList(entries.platform, current, visit.navCounts)
-        : entries.groups.map(({ title, entries: pages }) => navGroup(title, pages, current, visit.navCounts)),
+        ? navList(entries.platform, current, counts)
+        : entries.groups.map(({ title, entries: pages }) => navGroup(title, pages, current, counts)),
     ),
     userMenu(visit),
   );

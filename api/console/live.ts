@@ -16,7 +16,8 @@ export type Live = { readonly attributes: Readonly<Record<string, string>>; read
 
 const POLL_MS = 2_000;
 
-const compareTokens = (one: string, other: string): number => {
+/** Compares two consistency tokens. An empty one is before all others. */
+export const compareTokens = (one: string, other: string): number => {
   const [a = 0n, b = 0n] = [one, other].map((token) => BigInt(token.split(':')[0] ?? 0));
   return a < b ? -1 : a > b ? 1 : 0;
 };

@@ -1,41 +1,80 @@
-import { createAsk, type Send } from '../http/ask.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, createAsk, type Send } from '../http/ask.ts';
 import { boundedMap } from '../http/scoped-cache.ts';
+import { compareTokens } from './live.ts';
 import type { Counts, Visit } from './visit.ts';
 
-/** The counts that a browser has seen last. `token` is that of the change which they contain for certain. */
-type Known = { readonly at: number; readonly token: string; readonly counts: Counts };
+type Read = { readonly token: string; readonly done: Promise<void> };
+
+/** The counts that a browser has seen last. `token` is that of the newest change which they contain for certain. */
+type Known = { at: number; token: string; counts: Counts | null; running: Read | null; next: Read | null };
 
 /** For how long counts are reused, in milliseconds, unless the page must show a later change. */
 const REUSED_MS = 5_000;
-/** For how long counts are shown until newer ones have been read, in milliseconds. */
-const SHOWN_MS = 30_000;
+/** For how long a page waits for its counts, in milliseconds, from the start of its own reads. */
+const MAX_WAIT_MS = 50;
+/** After this time, in milliseconds, a read is given up, so that the next one can start. */
+const MAX_READ_MS = 10_000;
 const MAX_BROWSERS = 10_000;
 const known = boundedMap<Known>(MAX_BROWSERS);
 
 /** A page of the past has no counts. Each read of a tenant by a super-admin who is not a member is recorded. */
 const isCounted = ({ tenant, asOf, may }: Visit): boolean => tenant !== null && asOf === null && may('tenant:read');
 
+const knownOf = (key: string): Known => {
+  const last = known.get(key) ?? { at: Number.NEGATIVE_INFINITY, token: '', counts: null, running: null, next: null };
+  known.set(key, last);
+  return last;
+};
+
+const later = (one: string, other: string): string => (compareTokens(one, other) < 0 ? other : one);
+
+type ReadCounts = (token: string) => Promise<Answer<Counts>>;
+
+const store = async (last: Known, token: string, read: ReadCounts): Promise<void> => {
+  const at = performance.now();
+  // Without the counts, the page is complete.
+  const answer = await Promise.race([read(token).catch(() => null), sleep(MAX_READ_MS, null, { ref: false })]);
+  if (answer?.ok) Object.assign(last, { at, token: later(last.token, token), counts: answer.value });
+  last.running = null;
+};
+
+/** Reads the counts of a browser with this change. One read runs at a time, and at most one follows it. */
+const refresh = (last: Known, token: string, read: ReadCounts): Promise<void> => {
+  if (last.running === null) last.running = { token, done: store(last, token, read) };
+  if (compareTokens(last.running.token, token) >= 0) return last.running.done;
+  const { running, next } = last;
+  const done =
+    next?.done ??
+    running.done.then(() => {
+      const wanted = last.next?.token ?? token;
+      last.next = null;
+      return refresh(last, wanted, read);
+    });
+  last.next = { token: later(next?.token ?? '', token), done };
+  return done;
+};
+
 /**
- * Starts to read the counts of a page, and returns the page with what is known of them by the time it is rendered. No page
- * waits for them: if they come later, the next page has them. `token` is that of a change which they must contain.
+ * Returns a page with the counts that its browser has seen last, and starts to read them again if they are old or lack
+ * the change of `token`. A page for which nothing `isRead`, as the answer to a form, has them as they are.
  */
-export const countingIn = (visit: Visit, send: Send, token: string): Visit => {
+export const countingIn = (visit: Visit, send: Send, token: string, isRead: boolean): Visit => {
   if (!isCounted(visit)) return visit;
   const { tenant_id } = visit.params as { readonly tenant_id: string };
-  const key = `${visit.nameCache.session} ${tenant_id}`;
-  const last = known.get(key);
-  const age = last ? performance.now() - last.at : Number.POSITIVE_INFINITY;
-  const navCounts: { current: Counts | null } = { current: last && age < SHOWN_MS ? last.counts : null };
-  if (age < REUSED_MS && last?.token === token) return { ...visit, navCounts };
-  const headers: Record<string, string> = token === '' ? {} : { 'consistency-token': token };
-  const read = createAsk(send, (call) => visit.calls.push(call))(visit.rows.readOverviewCounts, { tenant_id }, { headers });
-  read
-    .then((answer) => {
-      navCounts.current = answer.ok ? answer.value : null;
-      if (answer.ok) known.set(key, { at: performance.now(), token, counts: answer.value });
-      else known.delete(key);
-    })
-    // Without the counts, the page is complete.
-    .catch(() => known.delete(key));
+  const last = knownOf(`${visit.nameCache.session} ${tenant_id}`);
+  const hasChange = (): boolean => compareTokens(last.token, token) >= 0;
+  const isNew = last.counts !== null && performance.now() - last.at < REUSED_MS && hasChange();
+  // Pages do not list this call, because most of them do not make it.
+  const read: ReadCounts = (wanted) =>
+    createAsk(send)(visit.rows.readOverviewCounts, { tenant_id }, { headers: wanted === '' ? {} : { 'consistency-token': wanted } });
+  const ready =
+    isNew || !isRead ? Promise.resolve() : Promise.race([refresh(last, token, read), sleep(MAX_WAIT_MS, undefined, { ref: false })]);
+  const navCounts = {
+    ready,
+    get current() {
+      return hasChange() ? last.counts : null;
+    },
+  };
   return { ...visit, navCounts };
 };

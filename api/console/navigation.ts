@@ -1,6 +1,9 @@
 import type { NavEntry } from './page.ts';
 import { platformPath, tenantPath, type Visit } from './visit.ts';
 
+/** From this number on, the API counts no further. */
+const MAX_DEAD = 1_000;
+
 /** Groups of pages, in the order of the navigation. The first has no title. */
 const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
   '': [{ label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' }],
@@ -11,7 +14,7 @@ const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {
       path: '/deliveries',
       permit: 'tenant:read',
       hotkey: 'g d',
-      count: { of: 'dead_deliveries', words: 'dead in 24 hours' },
+      count: { of: 'dead_deliveries', words: 'dead in 24 hours', max: MAX_DEAD },
     },
     {
       label: 'Sessions',

@@ -67,6 +67,6 @@ export type NavEntry = {
   readonly permit: string;
   /** The keys that open the page, for example `g d`. */
   readonly hotkey: string;
-  /** The number beside the label, and what screen readers say after it. */
-  readonly count?: { readonly of: keyof Counts; readonly words: string };
+  /** The number beside the label, and what screen readers say after it. From `max` on, the API counts no further. */
+  readonly count?: { readonly of: keyof Counts; readonly words: string; readonly max?: number };
 };

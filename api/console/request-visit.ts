@@ -187,7 +187,7 @@ export const visitOf = (c: Context, { app, rows, origin, names, guides, session 
     zoneOffer: zoneOfferOf(c),
     degraded: [],
     freshness,
-    navCounts: { current: null },
+    navCounts: null,
     nameCache: { cache: names, session, isRefresh: isRefresh(c) },
     guides,
     origin,

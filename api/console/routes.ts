@@ -89,6 +89,7 @@ const framedInZone = (assets: string, visit: Visit, frame: Frame): string => {
 /** Renders the complete document of a page. A page of the past has an amber layout. */
 const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame, position: string | null = null): Promise<string> => {
   const { asOf, query } = visit;
+  await visit.navCounts?.ready;
   if (!visit.params.tenant_id) return framedInZone(deps.assets, visit, frame);
   if (asOf === null) {
     const message = query.has('as_of') ? 'This is neither a time nor a position. The page shows the present.' : null;
@@ -111,7 +112,10 @@ const pastPositionOf = (answers: readonly (Answer<unknown> | null)[]): string | 
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps, {}, page.whenDown);
   if (visit instanceof Response) return visit;
-  const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
+  const show = async (frame: Frame, status: number) => {
+    await visit.navCounts?.ready;
+    return htmlResponse(c, framed(deps.assets, visit, frame), status);
+  };
   if (!visit.may(page.permit)) return show(refusedPage(visit), 404);
   const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;

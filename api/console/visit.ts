@@ -67,8 +67,11 @@ export type Visit = {
   /** How old the data of the page is. */
   readonly freshness: Freshness;
   readonly nameCache: NameCacheAccess;
-  /** What is counted in the navigation. Null until it is known, and on a page that counts nothing. */
-  readonly navCounts: { readonly current: Counts | null };
+  /**
+   * What is counted in the navigation. Null on a page that counts nothing. `current` is null while it is unknown, and
+   * `ready` resolves when the page need not wait for it any longer.
+   */
+  readonly navCounts: { readonly current: Counts | null; readonly ready: Promise<void> } | null;
   /** The documentation, which the search finds, too. */
   readonly guides: Guides;
   /** The origin of this site's URLs, for the commands that pages show. */

@@ -115,7 +115,8 @@ const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   for (const { src } of /** @type {NodeListOf<HTMLScriptElement>} */ (next.querySelectorAll('script[src]'))) import(src);
   rows.morph(main, next);
   if (followsEnd) rows.showEnd();
-  for (const part of ['.drawer', '#nav nav']) rows.morph(document.querySelector(part), page.querySelector(part));
+  rows.morph(document.querySelector('.drawer'), page.querySelector('.drawer'));
+  rows.morphNav(document.querySelector('#nav nav'), page.querySelector('#nav nav'));
 };
 
 const stop = () => {

@@ -66,6 +66,15 @@ export const morph = (/** @type {Element | null} */ old, /** @type {Element | nu
   if (old && next) Idiomorph.morph(old, next, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks: KEEP });
 };
 
+/** Changes the navigation so that it looks like that of a fetched page. What is unknown there stays as it is. */
+export const morphNav = (/** @type {Element | null} */ old, /** @type {HTMLElement | null} */ next) => {
+  if (!old || !next || next.dataset.entries === 'unknown') return;
+  if (next.dataset.counts === 'unknown')
+    for (const count of old.querySelectorAll('.nav-count'))
+      next.querySelector(`a[href="${count.closest('a')?.getAttribute('href')}"]`)?.append(count.cloneNode(true));
+  morph(old, next);
+};
+
 /** Returns how many new rows follow the last known one. */
 export const countFollowing = (/** @type {string[]} */ old, /** @type {string[]} */ next) => {
   const known = new Set(old);
