@@ -19,7 +19,7 @@ const HealthPart = z.object({
 
 export const HealthReport = z
   .object({
-    at: Timestamp.meta({ description: 'When the report was made. A part may have been checked up to two seconds earlier' }),
+    at: Timestamp.meta({ description: 'When the report was made. A part may have been checked up to six seconds earlier' }),
     parts: z.array(HealthPart).meta({ description: 'The parts of the platform that exist, without the services that are not configured' }),
   })
   .meta({ id: 'HealthReport' });

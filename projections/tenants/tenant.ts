@@ -80,8 +80,8 @@ const summaries = {
     .meta({ description: 'The sessions that started in the last 30 days (UTC), today included' }),
   delivery_summary_30d: z
     .object({
-      accepted: Amount.meta({ description: 'Those that were accepted and not given up; 100000 also if they are more' }),
-      dead: Amount.meta({ description: 'Those that were given up; 100000 also if they are more' }),
+      accepted: Amount.meta({ description: 'Those that were accepted and not given up; at most 100,000 are counted' }),
+      dead: Amount.meta({ description: 'Those that were given up; at most 100,000 are counted' }),
     })
     .meta({ description: 'The deliveries that were received in the last 30 days (UTC), today included' }),
 };
