@@ -99,16 +99,15 @@ export type DeliveryStates = {
 /** Returns the state of a delivery as far as it is known without the broker. */
 export const storedState = (delivery: Omit<StoredState, 'id'>): ShownState => ({ state: stateOf(delivery), next_attempt_at: null });
 
+/** Returns those of these agents whose hourly budget is used up. Reads only the event store. */
+export const spentBudgets = async (ctx: Pick<QueueCtx, 'at' | 'load'>, agents: readonly string[]): Promise<AgentQueues['spent']> => {
+  const ends = await Promise.all(agents.map(async (agent_id) => ({ agent_id, until: await budgetEnd(ctx, agent_id).catch(nullIfErased) })));
+  return ends.flatMap(({ agent_id, until }) => (until === null ? [] : [{ agent_id, until }]));
+};
+
 /** While the broker does not answer, all published deliveries count as queued. */
 export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
   const boundaryOfAgent = createBoundaryCache(broker);
-
-  const spentOf = async (ctx: QueueCtx, agents: readonly string[]): Promise<AgentQueues['spent']> => {
-    const ends = await Promise.all(
-      agents.map(async (agent_id) => ({ agent_id, until: await budgetEnd(ctx, agent_id).catch(nullIfErased) })),
-    );
-    return ends.flatMap(({ agent_id, until }) => (until === null ? [] : [{ agent_id, until }]));
-  };
 
   const workingOf = async (ctx: QueueCtx, agents: readonly string[]): Promise<AgentQueues['working']> => {
     const boundaries = await Promise.all(agents.map(async (agent_id) => ({ agent_id, before: await boundaryOfAgent(ctx, agent_id) })));
@@ -116,7 +115,7 @@ export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
   };
 
   const queuesOf = async (ctx: QueueCtx, agents: readonly string[]): Promise<AgentQueues> => {
-    const [working, spent] = await Promise.all([workingOf(ctx, agents), spentOf(ctx, agents)]);
+    const [working, spent] = await Promise.all([workingOf(ctx, agents), spentBudgets(ctx, agents)]);
     return { at: ctx.at(), working, spent };
   };
 
@@ -128,7 +127,7 @@ export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
       isPublishedStatus(status) || isPublishedState(state) ? openQueues(ctx, filter) : undefined,
     openQueues,
     spentQueues: async (ctx, agents) => {
-      const spent = await spentOf(ctx, agents);
+      const spent = await spentBudgets(ctx, agents);
       const working = await workingOf(
         ctx,
         spent.map(({ agent_id }) => agent_id),

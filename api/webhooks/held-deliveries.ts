@@ -54,7 +54,8 @@ const heldByBudgetsOfAllTenants = async (
   reads: QueueCtx['reads'],
   states: SpentQueues,
 ): Promise<HeldTotal> => {
-  const tenants = Map.groupBy(await openQueuesOfAllTenants(reads), ({ tenant_id }) => tenant_id);
+  const { queues: open } = await openQueuesOfAllTenants(reads);
+  const tenants = Map.groupBy(open, ({ tenant_id }) => tenant_id);
   const groups = [...tenants].map(async ([tenant_id, agents]) => {
     const queues = await states.spentQueues(
       contextOf(tenant_id),

@@ -7,7 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { type AgentQueues, BROKER_ADVICE, BUDGETS_ADVICE, budgetsResult, queuesResult, runnersResult } from '../health/agent-queues.ts';
+import { BROKER_ADVICE, BUDGETS_ADVICE, budgetsResult, type QueueReaders, queuesResult, runnersResult } from '../health/agent-queues.ts';
 import { checkBlobPlace } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
 import { fileAdvice } from '../health/file-cause.ts';
@@ -71,8 +71,8 @@ export type HealthParts = {
   readonly isFailing: () => boolean;
   /** Returns the parts of this process that do not work, such as keys that cannot be decrypted. */
   readonly faults: () => readonly string[];
-  /** Reads the queues of all tenants, and what holds them up. Runners and budgets may be unknown. */
-  readonly readQueues: () => Promise<AgentQueues>;
+  /** Read the queues of all tenants, and what holds them up. Runners and budgets may be unknown. */
+  readonly read: QueueReaders;
   /** Counts the held deliveries of all tenants. Those that budgets hold may be unknown. */
   readonly readHeld: () => Promise<HeldTotals>;
 };
@@ -161,7 +161,7 @@ const backupResult = async ({ annalsData, eventstoreUrl }: HealthConfig): Promis
 type CheckRow = readonly [part: string, downAdvice: string, check: () => Promise<Result>, adviceFor?: (error: unknown) => string | null];
 
 const checksOf = (parts: HealthParts): readonly CheckRow[] => {
-  const { config, db, log, blobPlace, broker } = parts;
+  const { config, db, log, blobPlace, broker, read } = parts;
   const lag = createRelayLag({ log, nats: broker.current, relay: () => undefined });
   const growth = estimateGrowth();
   const natsAdvice = 'start nats-server with JetStream, or correct NATS_URL';
@@ -174,9 +174,9 @@ const checksOf = (parts: HealthParts): readonly CheckRow[] => {
     ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
     ['projections', DATABASE_ADVICE, () => Check.checkProjections(db)],
     ['relay', DATABASE_ADVICE, () => relayResult(parts, lag)],
-    ['runners', DATABASE_ADVICE, async () => runnersResult(await parts.readQueues())],
-    ['queues', DATABASE_ADVICE, async () => queuesResult(await parts.readQueues())],
-    ['budgets', DATABASE_ADVICE, async () => budgetsResult(await parts.readQueues())],
+    ['runners', DATABASE_ADVICE, async () => runnersResult(...(await Promise.all([read.queues(), read.asked(), read.stopped()])))],
+    ['queues', DATABASE_ADVICE, async () => queuesResult(await read.queues())],
+    ['budgets', DATABASE_ADVICE, async () => budgetsResult(...(await Promise.all([read.queues(), read.stopped()])))],
     ['dead letters', DATABASE_ADVICE, () => Check.checkDeadDeliveries(db)],
     ['held deliveries', DATABASE_ADVICE, async () => heldResult(await parts.readHeld())],
     ['spool', 'make ANNALS_DATA writable for annals serve', () => spoolResult(parts.spool())],

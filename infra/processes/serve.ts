@@ -12,7 +12,7 @@ import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
 import { createVirusScan } from '../files/clamav.ts';
 import { createCodeHost } from '../git/code-host.ts';
-import { createQueueReader } from '../health/agent-queues.ts';
+import { createQueueReaders } from '../health/agent-queues.ts';
 import { createHeldReader } from '../health/held-deliveries.ts';
 import { createHostCheck } from '../http/allowed-host.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -89,7 +89,7 @@ const healthReport = (config: Config, connections: Connections, broker: RunnerBr
   const { corruption, keys, projectionAdmin, spool, reads, cache } = connections;
   const queueParts = { reads, broker, contextOf: cachedContexts(cache) };
   const readHeld = memoizeFor(HELD_TTL_MS, createHeldReader(queueParts));
-  const readQueues = memoizeFor(QUEUES_TTL_MS, createQueueReader(queueParts));
+  const read = createQueueReaders(queueParts, (ask) => memoizeFor(QUEUES_TTL_MS, ask));
   const faults = () => [...corruption.degradedParts(), ...keys.degradedParts()];
   return createHealthReport({
     ...connections,
@@ -99,7 +99,7 @@ const healthReport = (config: Config, connections: Connections, broker: RunnerBr
     isFailing,
     faults,
     readHeld,
-    readQueues,
+    read,
   });
 };
 

@@ -1,11 +1,13 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../database.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import type { OpenMessage } from './delivery-states.ts';
 
-/** Only this many open deliveries of a tenant are searched for agents: those that have waited longest. */
+/** Only this many open deliveries of a tenant, or of all tenants, are searched for agents: those that have waited longest. */
 const MAX_EXAMINED = 20_000;
 /** The maximum number of agents whose queues are read for one request. */
-export const MAX_AGENTS = 100;
+const MAX_AGENTS = 100;
 
 const openMessageRows = defineQuery((db, { tenant_id, ids }: { readonly tenant_id: string; readonly ids: readonly string[] }) =>
   db
@@ -60,36 +62,78 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
 export const openAgents = async (reads: Pick<Reads, 'rows'>, args: OpenArgs): Promise<readonly string[]> =>
   (await reads.rows(openAgentRows, args)).flatMap(({ agent_id }) => agent_id ?? []);
 
+/** Open deliveries of all tenants, except of those that are suspended or closed, and except those for deleted agents. */
+const openOfAll = (db: Kysely<Database>) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id', 'delivery.unsettled'])
+    .where('delivery.unsettled', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('tenants.tenants as tenant')
+            .select('tenant.id')
+            .whereRef('tenant.id', '=', 'delivery.tenant_id')
+            .where(({ or, eb }) =>
+              or([eb('tenant.is_suspended', '=', true), eb('tenant.closing', '=', true), eb('tenant.closed', '=', true)]),
+            ),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('agents.agents as agent')
+            .select('agent.id')
+            .whereRef('agent.tenant_id', '=', 'delivery.tenant_id')
+            .whereRef('agent.id', '=', 'delivery.message_agent_id')
+            .where('agent.deleted', '=', true),
+        ),
+      ),
+    )
+    .orderBy('delivery.unsettled')
+    .limit(({ lit }) => lit(MAX_EXAMINED));
+
+/** When the last message of a delivery was started: by its receipt, its release or a request to send it again. */
+const messageStart = sql<string>`coalesce((select (step ->> 'at')::timestamptz from jsonb_array_elements(first.doc::jsonb -> 'causation') as step where step ->> 'event_id' = first.message_id limit 1), first.received_at)`;
+
 const openQueuesOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
   db
     .selectFrom(
       db
-        .selectFrom('deliveries.deliveries as delivery')
-        .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id', 'delivery.unsettled', 'delivery.received_at'])
-        .where('delivery.unsettled', 'is not', null)
-        .orderBy('delivery.unsettled')
-        .limit(({ lit }) => lit(MAX_EXAMINED))
-        .as('open'),
+        .selectFrom(openOfAll(db).as('open'))
+        .select(({ fn, cast }) => [
+          'open.tenant_id',
+          'open.agent_id',
+          cast<number>(fn.countAll(), 'integer').as('count'),
+          fn.min('open.unsettled').as('first'),
+        ])
+        .groupBy(['open.tenant_id', 'open.agent_id'])
+        .orderBy(({ fn }) => fn.min('open.unsettled'))
+        .limit(({ lit }) => lit(MAX_AGENTS + 1))
+        .as('queue'),
     )
-    .select(({ fn, cast }) => [
-      'open.tenant_id',
-      'open.agent_id',
-      cast<number>(fn.countAll(), 'integer').as('count'),
-      fn.min('open.received_at').as('since'),
-    ])
-    .groupBy(['open.tenant_id', 'open.agent_id'])
-    .orderBy(({ fn }) => fn.min('open.unsettled'))
-    .limit(({ lit }) => lit(MAX_AGENTS)),
+    .innerJoin('deliveries.deliveries as first', (join) =>
+      join.onRef('first.tenant_id', '=', 'queue.tenant_id').onRef('first.unsettled', '=', 'queue.first'),
+    )
+    .select(['queue.tenant_id', 'queue.agent_id', 'queue.count', messageStart.as('since')])
+    .orderBy('queue.first'),
 );
 
-/** The open deliveries whose last messages one agent gets: how many they are, and when the oldest was received. */
+/** The open deliveries whose last messages one agent gets: how many they are, and when the oldest message was started. */
 export type OpenQueue = { readonly tenant_id: string; readonly agent_id: string; readonly count: number; readonly since: string };
 
+/** `hasMore`: there may be more agents or deliveries than were examined. */
+export type OpenQueues = { readonly queues: readonly OpenQueue[]; readonly hasMore: boolean };
+
 /**
- * Returns the queues of all tenants: of at most MAX_AGENTS agents, those whose deliveries have waited longest, and of the
- * MAX_EXAMINED deliveries that have waited longest.
+ * Returns the queues of all tenants that are neither suspended nor closed: of at most MAX_AGENTS agents, those whose
+ * deliveries have waited longest, and of the MAX_EXAMINED deliveries that have waited longest.
  */
-export const openQueuesOfAllTenants = async (reads: Pick<Reads, 'rows'>): Promise<readonly OpenQueue[]> =>
-  (await reads.rows(openQueuesOfAll, {})).flatMap(({ tenant_id, agent_id, count, since }) =>
-    tenant_id && agent_id && since ? [{ tenant_id, agent_id, count, since }] : [],
+export const openQueuesOfAllTenants = async (reads: Pick<Reads, 'rows'>): Promise<OpenQueues> => {
+  const found = (await reads.rows(openQueuesOfAll, {})).flatMap(({ tenant_id, agent_id, count, since }) =>
+    tenant_id && agent_id && count && since ? [{ tenant_id, agent_id, count, since }] : [],
   );
+  const examined = found.reduce((sum, { count }) => sum + count, 0);
+  return { queues: found.slice(0, MAX_AGENTS), hasMore: found.length > MAX_AGENTS || examined >= MAX_EXAMINED };
+};

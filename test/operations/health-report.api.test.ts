@@ -3,7 +3,6 @@ import pino from 'pino';
 import * as assert from 'uvu/assert';
 import type { z } from 'zod';
 import type { HealthReport } from '../../api/operations/health.ts';
-import type { AgentQueues } from '../../infra/health/agent-queues.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { createHealthReport, type HealthParts } from '../../infra/processes/health-report.ts';
 import { deadline, loadFactor } from '../fixtures/load-factor.ts';
@@ -20,7 +19,7 @@ const NO_SERVICES = { annalsData: '', eventstoreUrl: 'esdb://external', natsUrl:
 const EMPTY_SPOOL = { canTake: true, rows: 0, parked: 0, oldestAt: null } as ReturnType<HealthParts['spool']>;
 
 const NOTHING = { count: 0, until: null };
-const NO_QUEUES: AgentQueues = { at: 0, queues: [], asked: [], stopped: [], tenants: new Map() };
+const NO_QUEUES = { at: 0, queues: [], hasMore: false, tenants: new Map() };
 const NONE_HELD = { budget: NOTHING, rate: NOTHING, hours: NOTHING };
 
 /**
@@ -44,7 +43,7 @@ const partsOf = async (databaseUrl?: string): Promise<HealthParts> => {
     isFailing: () => false,
     faults: () => [],
     readHeld: async () => NONE_HELD,
-    readQueues: async () => NO_QUEUES,
+    read: { queues: async () => NO_QUEUES, asked: async () => [], stopped: async () => [] },
   };
 };
 

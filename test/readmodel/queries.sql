@@ -5099,33 +5099,79 @@ group by
 
 -- openQueuesOfAllTenants: call
 select
-  "open"."tenant_id",
-  "open"."agent_id",
-  cast(count(*) as integer) as "count",
-  min("open"."received_at") as "since"
+  "queue"."tenant_id",
+  "queue"."agent_id",
+  "queue"."count",
+  coalesce(
+    (
+      select
+        (step ->> 'at')::timestamptz
+      from
+        jsonb_array_elements(first.doc::jsonb -> 'causation') as step
+      where
+        step ->> 'event_id' = first.message_id
+      limit
+        1
+    ),
+    first.received_at
+  ) as "since"
 from
   (
     select
-      "delivery"."tenant_id",
-      "delivery"."message_agent_id" as "agent_id",
-      "delivery"."unsettled",
-      "delivery"."received_at"
+      "open"."tenant_id",
+      "open"."agent_id",
+      cast(count(*) as integer) as "count",
+      min("open"."unsettled") as "first"
     from
-      "deliveries"."deliveries" as "delivery"
-    where
-      "delivery"."unsettled" is not null
+      (
+        select
+          "delivery"."tenant_id",
+          "delivery"."message_agent_id" as "agent_id",
+          "delivery"."unsettled"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."unsettled" is not null
+          and not exists (
+            select
+              "tenant"."id"
+            from
+              "tenants"."tenants" as "tenant"
+            where
+              "tenant"."id" = "delivery"."tenant_id"
+              and (
+                "tenant"."is_suspended" = $1
+                or "tenant"."closing" = $2
+                or "tenant"."closed" = $3
+              )
+          )
+          and not exists (
+            select
+              "agent"."id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = "delivery"."tenant_id"
+              and "agent"."id" = "delivery"."message_agent_id"
+              and "agent"."deleted" = $4
+          )
+        order by
+          "delivery"."unsettled"
+        limit
+          20000
+      ) as "open"
+    group by
+      "open"."tenant_id",
+      "open"."agent_id"
     order by
-      "delivery"."unsettled"
+      min("open"."unsettled")
     limit
-      20000
-  ) as "open"
-group by
-  "open"."tenant_id",
-  "open"."agent_id"
+      101
+  ) as "queue"
+  inner join "deliveries"."deliveries" as "first" on "first"."tenant_id" = "queue"."tenant_id"
+  and "first"."unsettled" = "queue"."first"
 order by
-  min("open"."unsettled")
-limit
-  100;
+  "queue"."first";
 
 -- openMessages: of some deliveries
 select
