@@ -129,6 +129,7 @@ browserTest(
             await late.goto(`${base}/agents`, timeout(30_000));
             await waitUntilNamed(late, outage);
             for (const page of [open, late]) assert.ok(await page.isVisible(`#nav a[href="${base}/deliveries"]`), outage.named);
+            assert.ok(await open.isVisible(`#nav a[href="${base}/audit"]`), `${outage.named}: an entry that not every member has`);
           } finally {
             restart();
           }

@@ -42,6 +42,22 @@ for (const [name, viewport] of Object.entries(SIZES))
       },
     );
 
+browserTest('on a very small screen, the user menu scrolls to each of its parts', async () => {
+  const { browser, p } = given!;
+  const { page } = await openPage(browser, p.cookie, { viewport: { width: 320, height: 240 } });
+  await page.goto(`${p.base}/members`);
+  await page.click('button.menu');
+  await page.click('button.who');
+  const box = (await page.locator('#user-menu').boundingBox())!;
+  assert.ok(box.y >= 0 && box.y + box.height <= 240, JSON.stringify(box));
+  for (const part of [page.getByText('Your account and browsers'), page.getByText('Sign out')]) {
+    await part.scrollIntoViewIfNeeded();
+    const { y, height } = (await part.boundingBox())!;
+    assert.ok(y >= 0 && y + height <= 240, `${y}, ${height}`);
+  }
+  await page.context().close();
+});
+
 browserTest('a browser whose zone is not UTC is offered its zone on its first page only; the offer survives updates', async () => {
   const { browser, p } = given!;
   const { page, faults } = await openPage(browser, p.cookie, { viewport: SIZES.desktop, timezoneId: 'Europe/Berlin' });
