@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, createAsk, type Send } from '../http/ask.ts';
 import { boundedMap } from '../http/scoped-cache.ts';
 import { compareTokens } from './live.ts';
@@ -27,6 +26,8 @@ const knownOf = (key: string): Known => {
   return last;
 };
 
+const after = (ms: number): Promise<undefined> => new Promise((resolve) => void setTimeout(resolve, ms, undefined).unref());
+
 const later = (one: string, other: string): string => (compareTokens(one, other) < 0 ? other : one);
 
 type ReadCounts = (token: string) => Promise<Answer<Counts>>;
@@ -34,7 +35,7 @@ type ReadCounts = (token: string) => Promise<Answer<Counts>>;
 const store = async (last: Known, token: string, read: ReadCounts): Promise<void> => {
   const at = performance.now();
   // Without the counts, the page is complete.
-  const answer = await Promise.race([read(token).catch(() => null), sleep(MAX_READ_MS, null, { ref: false })]);
+  const answer = await Promise.race([read(token).catch(() => null), after(MAX_READ_MS)]);
   if (answer?.ok) Object.assign(last, { at, token: later(last.token, token), counts: answer.value });
   last.running = null;
 };
@@ -68,8 +69,7 @@ export const countingIn = (visit: Visit, send: Send, token: string, isRead: bool
   // Pages do not list this call, because most of them do not make it.
   const read: ReadCounts = (wanted) =>
     createAsk(send)(visit.rows.readOverviewCounts, { tenant_id }, { headers: wanted === '' ? {} : { 'consistency-token': wanted } });
-  const ready =
-    isNew || !isRead ? Promise.resolve() : Promise.race([refresh(last, token, read), sleep(MAX_WAIT_MS, undefined, { ref: false })]);
+  const ready = isNew || !isRead ? Promise.resolve() : Promise.race([refresh(last, token, read), after(MAX_WAIT_MS)]);
   const navCounts = {
     ready,
     get current() {
