@@ -80,7 +80,8 @@ export const listedAgents = async (ctx: Ctx, agent_id: string | undefined): Prom
   return visible === undefined || visible.includes(agent_id) ? [agent_id] : [];
 };
 
-const isInactive = async (ctx: Ctx, job: CronJob.CronJob): Promise<boolean> => {
+/** Returns whether the agent of a job, or the one that it calls, is inactive or deleted. */
+export const isInactive = async (ctx: Ctx, job: CronJob.CronJob): Promise<boolean> => {
   const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
   const agents = await Promise.all([...new Set([job.agent_id, target])].map((id) => ctx.load(Agent, id)));
   return agents.some(({ state }) => state.status !== 'live' || !state.is_active);
@@ -130,7 +131,7 @@ const predicted = async (
 ): Promise<{ readonly items: readonly Keyed[]; readonly end: OccurrenceKey | null }> => {
   if (decision === 'skipped') return { items: [], end: null };
   const [rows, blackouts, decided] = await Promise.all([
-    activeJobsOf(ctx.reads, ctx.tenant, agent_ids),
+    activeJobsOf(ctx.reads, ctx.tenant, agent_ids, to),
     blackoutsOf(ctx.reads, ctx.tenant),
     decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, from, to }),
   ]);
@@ -176,7 +177,7 @@ export const cronOccurrenceOperations = {
     method: 'get',
     path: '/tenant/:tenant_id/cron-occurrences',
     summary: 'List the occurrences of all cron jobs',
-    details: `The earliest first; at most ${MAX_DAYS} days. The past has the recorded decisions. The future is predicted for the newest ${MAX_PREVIEWED_JOBS} active jobs, with the present blackouts. Without jobs of agents that the caller may not see.`,
+    details: `The earliest first; at most ${MAX_DAYS} days. The past has the recorded decisions. The future is predicted for the newest ${MAX_PREVIEWED_JOBS} active jobs that are due next before the end of the period, with the present blackouts. Without jobs of agents that the caller may not see.`,
     permit: 'tenant:read',
     query: OccurrenceQuery,
     reply: z.array(CronOccurrence),

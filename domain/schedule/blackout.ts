@@ -116,18 +116,25 @@ const daysAfter = ({ start_date, end_date }: BlackoutDays, years: number): reado
 /** Years for which `periodsFrom` lists a yearly blackout. */
 const MAX_YEARS = 30;
 const LAST_YEAR = 9_999;
+const LAST_DAY = '9999-12-31';
 
 const yearOf = (date: string): number => Number(date.slice(0, 4));
 
-/** The first and the last day of each period, except of those that end before `day`. */
-export const periodsFrom = (blackout: BlackoutDays, day: string): readonly (readonly [first: string, last: string])[] => {
-  const { end_date, recurring_yearly } = blackout;
+/** The first and the last day of each period, except of those that end before `day` or start after `until`. */
+export const periodsFrom = (
+  blackout: BlackoutDays,
+  day: string,
+  until: string = LAST_DAY,
+): readonly (readonly [first: string, last: string])[] => {
+  const { start_date, end_date, recurring_yearly } = blackout;
+  if (start_date > until || (!recurring_yearly && end_date < day)) return [];
+  if (!recurring_yearly) return [[start_date, end_date]];
   const first = Math.max(0, yearOf(day) - yearOf(end_date));
-  const years = recurring_yearly ? Array.from({ length: MAX_YEARS }, (_, n) => first + n) : [0];
-  return years
+  const count = Math.max(0, Math.min(MAX_YEARS, yearOf(until) - yearOf(start_date) - first + 1));
+  return Array.from({ length: count }, (_, n) => first + n)
     .filter((after) => yearOf(end_date) + after < LAST_YEAR || after === 0)
     .map((after) => daysAfter(blackout, after))
-    .filter(([, last]) => last >= day);
+    .filter(([start, last]) => last >= day && start <= until);
 };
 
 /** `instant` is RFC 3339. */

@@ -44,21 +44,31 @@ const merged = (periods: readonly Covered[]): readonly Covered[] => {
   return found;
 };
 
-/** Returns when blackouts apply to an agent between two times, in ascending order. */
-export const coveredPeriods = (blackouts: readonly PresentBlackout[], agent_id: string, from: number, to: number): readonly Covered[] => {
-  const day = new Date(from - DAY_MS).toISOString().slice(0, 10);
-  return merged(
-    blackouts
-      .filter((blackout) => appliesTo(blackout, agent_id))
-      .flatMap((blackout) =>
-        periodsFrom(blackout, day).map(([first, last]): Covered => {
-          const end = startAfter(last, 'days', blackout.timezone);
-          return [Date.parse(instantOf(`${first}T00:00:00`, blackout.timezone)), end === null ? Number.POSITIVE_INFINITY : Date.parse(end)];
-        }),
-      )
-      .filter(([start, end]) => end > from && start < to),
-  );
-};
+/**
+ * Returns when blackouts apply to an agent between two times, in ascending order. Yields often, because there can be
+ * hundreds of blackouts.
+ */
+export function* coveredPeriods(
+  blackouts: readonly PresentBlackout[],
+  agent_id: string,
+  from: number,
+  to: number,
+): Generator<void, readonly Covered[]> {
+  // The zone of a blackout can be a day before or after UTC.
+  const [first, last] = [from - DAY_MS, to + DAY_MS].map((ms) => new Date(ms).toISOString().slice(0, 10));
+  const found: Covered[] = [];
+  for (const blackout of blackouts.filter((one) => appliesTo(one, agent_id))) {
+    for (const [start, end] of periodsFrom(blackout, first!, last)) {
+      const after = startAfter(end, 'days', blackout.timezone);
+      found.push([
+        Date.parse(instantOf(`${start}T00:00:00`, blackout.timezone)),
+        after === null ? Number.POSITIVE_INFINITY : Date.parse(after),
+      ]);
+    }
+    yield;
+  }
+  return merged(found.filter(([start, end]) => end > from && start < to));
+}
 
 const FIRED: Outcome = { decision: 'fired', reason: null, predicted: true };
 const MISSED: Outcome = { decision: 'missed', reason: null, predicted: true };

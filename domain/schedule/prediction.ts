@@ -41,10 +41,8 @@ const DAY_MS = 86_400_000;
 const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
 /** Whatever the time zone of the blackout is. */
-const mayCover = (blackout: BlackoutFields, from: string, to: string): boolean => {
-  const [[start] = []] = periodsFrom(blackout, shifted(from, -DAY_MS).slice(0, 10));
-  return start !== undefined && start <= shifted(to, DAY_MS).slice(0, 10);
-};
+const mayCover = (blackout: BlackoutFields, from: string, to: string): boolean =>
+  periodsFrom(blackout, shifted(from, -DAY_MS).slice(0, 10), shifted(to, DAY_MS).slice(0, 10)).length > 0;
 
 type Head<Job extends PlannedJob> = OccurrenceKey & { readonly job: Job };
 

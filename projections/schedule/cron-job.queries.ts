@@ -66,24 +66,32 @@ export const lastDecisionUntil = async (reads: Reads, job: JobRef, at: Position)
 /** The maximum number of jobs in a preview of a blackout, and the maximum number of due times of each job. */
 export const MAX_PREVIEWED_JOBS = 200;
 
-type ActiveJobs = { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
+type ActiveJobs = {
+  readonly tenant_id: string;
+  readonly agent_ids?: readonly string[] | undefined;
+  readonly due_before?: string | undefined;
+};
 
-const activeJobs = defineQuery((db, { tenant_id, agent_ids }: ActiveJobs) =>
+const activeJobs = defineQuery((db, { tenant_id, agent_ids, due_before }: ActiveJobs) =>
   db
     .selectFrom('cron_jobs.jobs as job')
     .where('job.tenant_id', '=', tenant_id)
     .where('job.status', '=', 'active')
     .where('job.deleted', 'is not', true)
     .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('job.agent_id', '=', fn.any(val(agent_ids!)))))
+    .$if(due_before !== undefined, (query) => query.where('job.next_fire_at', '<', due_before!))
     .orderBy('job.created_at', 'desc')
     .orderBy('job.id', 'desc')
     .select(['job.id', 'job.agent_id', 'job.name', 'job.next_fire_at', 'job.schedule_revision'])
     .limit(({ lit }) => lit(MAX_PREVIEWED_JOBS)),
 );
 
-/** Returns the newest active jobs of the tenant, or of some of its agents; at most MAX_PREVIEWED_JOBS. */
-export const activeJobsOf = (reads: Reads, tenant_id: string, agent_ids?: readonly string[]) =>
-  reads.rows(activeJobs, { tenant_id, agent_ids });
+/**
+ * Returns the newest active jobs of the tenant, or of some of its agents; at most MAX_PREVIEWED_JOBS. With `due_before`,
+ * only those that are due next before this time.
+ */
+export const activeJobsOf = (reads: Reads, tenant_id: string, agent_ids?: readonly string[], due_before?: string) =>
+  reads.rows(activeJobs, { tenant_id, agent_ids, due_before });
 
 /** The maximum number of jobs or runs that a query for due ones returns. */
 export const MAX_DUE_JOBS = 10_000;

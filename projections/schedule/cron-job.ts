@@ -161,6 +161,7 @@ export const runTable = {
     { columns: ['tenant_id', 'job_id', 'created_at', 'id'] },
     { columns: ['tenant_id', 'job_id', 'decided'] },
     { columns: ['tenant_id', 'job_id', 'due_at'] },
+    { columns: ['tenant_id', 'job_id', 'decision', 'due_at'] },
     { columns: ['tenant_id', 'due_at', 'id'] },
     { columns: ['target_kind', 'next_attempt_at'], withoutNull: 'next_attempt_at' },
     { columns: ['settled_at'], withoutNull: 'settled_at' },
@@ -249,13 +250,10 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
   ];
 };
 
-/**
- * The cron jobs of agents, and the decisions about their occurrences. A decision changes columns of the job's row, but
- * not the column `revision`, which is that of the job's own stream.
- */
+/** A decision changes columns of the job's row, but not the column `revision`, which is that of the job's own stream. */
 export const cronJobs = {
   name: 'cron_jobs',
-  version: 6,
+  version: 7,
   categories: [CronJob.category, CronRun.category, 'acknowledgement', 'session'],
   tables: [table, runTable, cronJobCounter.table],
   on: {

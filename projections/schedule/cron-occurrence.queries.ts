@@ -41,29 +41,39 @@ const recorded = defineQuery((db, { tenant_id, from, to, agent_ids, decision, af
 export const recordedOccurrences = (reads: Reads, selected: SelectedOccurrences, after: CursorKey | null) =>
   reads.rows(recorded, { ...selected, ...(after && { after_due_at: after[0] as string, after_id: after[1] }) });
 
-type Ahead = Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'> & { readonly job_ids?: readonly string[] | undefined };
+type Ahead = Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'>;
 
-const decidedAhead = defineQuery((db, { tenant_id, from, to, job_ids }: Ahead) =>
+const decidedAhead = defineQuery((db, { tenant_id, from, to }: Ahead) =>
   db
     .selectFrom('cron_jobs.runs as run')
     .innerJoin('cron_jobs.jobs as job', (join) => join.onRef('job.tenant_id', '=', 'run.tenant_id').onRef('job.id', '=', 'run.job_id'))
     .where('run.tenant_id', '=', tenant_id)
     .where('run.due_at', '>=', from)
     .where('run.due_at', '<', to)
-    .$if(job_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('run.job_id', '=', fn.any(val(job_ids!)))))
     .whereRef('run.due_at', '>=', 'job.next_fire_at')
     .orderBy('run.due_at')
-    .select(['run.id', 'run.job_id', 'run.due_at'])
+    .select('run.id')
     .limit(({ lit }) => lit(MAX_OCCURRENCES)),
 );
 
 /**
- * Returns the recorded occurrences that are not earlier than the `next_fire_at` of their job, at most MAX_OCCURRENCES. A user has
- * skipped them in advance, and then the schedule changed, or earlier occurrences have no decision yet. With `job_ids`, only
- * those of these jobs.
+ * Returns the ids of recorded occurrences that are not earlier than the `next_fire_at` of their job, at most
+ * MAX_OCCURRENCES. A user has skipped them in advance, and then the schedule changed, or earlier ones have no decision yet.
  */
-export const occurrencesDecidedAhead = (reads: Reads, period: Ahead) => reads.rows(decidedAhead, period);
+export const decidedAheadOf = async (reads: Reads, period: Ahead): Promise<ReadonlySet<string>> =>
+  new Set((await reads.rows(decidedAhead, period)).map(({ id }) => id));
 
-/** Returns the ids of `occurrencesDecidedAhead`. */
-export const decidedAheadOf = async (reads: Reads, { tenant_id, from, to }: Ahead): Promise<ReadonlySet<string>> =>
-  new Set((await occurrencesDecidedAhead(reads, { tenant_id, from, to })).map(({ id }) => id));
+const decidedFrom = defineQuery((db, { tenant_id, job_id, from }: { tenant_id: string; job_id: string; from: string }) =>
+  db
+    .selectFrom('cron_jobs.runs as run')
+    .where('run.tenant_id', '=', tenant_id)
+    .where('run.job_id', '=', job_id)
+    .where('run.due_at', '>=', from)
+    .orderBy('run.due_at')
+    .select('run.id')
+    .limit(({ lit }) => lit(MAX_OCCURRENCES)),
+);
+
+/** Returns the ids of the recorded occurrences of a job from a time on, at most MAX_OCCURRENCES. */
+export const decidedOf = async (reads: Reads, tenant_id: string, job_id: string, from: string): Promise<ReadonlySet<string>> =>
+  new Set((await reads.rows(decidedFrom, { tenant_id, job_id, from })).map(({ id }) => id));

@@ -3671,7 +3671,7 @@ order by
 limit
   200;
 
--- activeJobsOf: of the tenant
+-- activeJobsOf: that are due in a period
 select
   "job"."id",
   "job"."agent_id",
@@ -3684,6 +3684,8 @@ where
   "job"."tenant_id" = $1
   and "job"."status" = $2
   and "job"."deleted" is not true
+  and "job"."agent_id" = any ($3)
+  and "job"."next_fire_at" < $4
 order by
   "job"."created_at" desc,
   "job"."id" desc
@@ -3715,9 +3717,7 @@ limit
 
 -- decidedAheadOf: call
 select
-  "run"."id",
-  "run"."job_id",
-  "run"."due_at"
+  "run"."id"
 from
   "cron_jobs"."runs" as "run"
   inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
@@ -3732,21 +3732,15 @@ order by
 limit
   1000;
 
--- occurrencesDecidedAhead: of some jobs
+-- decidedOf: call
 select
-  "run"."id",
-  "run"."job_id",
-  "run"."due_at"
+  "run"."id"
 from
   "cron_jobs"."runs" as "run"
-  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
-  and "job"."id" = "run"."job_id"
 where
   "run"."tenant_id" = $1
-  and "run"."due_at" >= $2
-  and "run"."due_at" < $3
-  and "run"."job_id" = any ($4)
-  and "run"."due_at" >= "job"."next_fire_at"
+  and "run"."job_id" = $2
+  and "run"."due_at" >= $3
 order by
   "run"."due_at"
 limit
@@ -3804,37 +3798,7 @@ select
       order by
         run.due_at
     )
-  ) [1:3] as "first"
-from
-  (
-    select
-      "one"."job_id",
-      "one"."decision",
-      "one"."reason",
-      "one"."due_at"
-    from
-      "cron_jobs"."runs" as "one"
-    where
-      "one"."tenant_id" = $2
-      and "one"."job_id" = any ($3)
-      and "one"."due_at" >= $4
-      and "one"."due_at" < $5
-    limit
-      500001
-  ) as "run"
-group by
-  "run"."job_id",
-  "run"."decision",
-  "run"."reason",
-  "day";
-
--- recordedCounts: with a decision
-select
-  "run"."job_id",
-  "run"."decision",
-  "run"."reason",
-  width_bucket(run.due_at, $1::timestamptz[]) - 1 as "day",
-  cast(count(*) as integer) as "runs",
+  ) [1:3] as "first",
   (
     array_agg(
       extract(
@@ -3843,12 +3807,28 @@ select
           run.due_at
       )::float8 * 1000
       order by
-        run.due_at
+        run.due_at,
+        run.id
+    ) filter (
+      where
+        run.due_at >= job.next_fire_at
     )
-  ) [1:3] as "first"
+  ) [1:$2::integer] as "ahead",
+  (
+    array_agg(
+      run.id
+      order by
+        run.due_at,
+        run.id
+    ) filter (
+      where
+        run.due_at >= job.next_fire_at
+    )
+  ) [1:$3::integer] as "ahead_ids"
 from
   (
     select
+      "one"."id",
       "one"."job_id",
       "one"."decision",
       "one"."reason",
@@ -3856,14 +3836,14 @@ from
     from
       "cron_jobs"."runs" as "one"
     where
-      "one"."tenant_id" = $2
-      and "one"."job_id" = any ($3)
-      and "one"."due_at" >= $4
-      and "one"."due_at" < $5
-      and "one"."decision" = $6
+      "one"."tenant_id" = $4
+      and "one"."job_id" = any ($5)
+      and "one"."due_at" >= $6
+      and "one"."due_at" < $7
     limit
-      500001
+      $8
   ) as "run"
+  inner join unnest($9::text[], $10::timestamptz[]) as job (id, next_fire_at) on "job"."id" = "run"."job_id"
 group by
   "run"."job_id",
   "run"."decision",

@@ -173,6 +173,20 @@ test('without parameters, the summary has the seven days from today on; without 
   assert.equal(await summarize({ first_day: '2126-03-31', last_day: '2126-03-31', job_id: removed }), []);
 });
 
+test('without a first day, the next page has the days of the first one, also after midnight', async () => {
+  const { summaries, next } = await read({ limit: '1' });
+  const { now } = p.clock;
+  p.clock.now = () => now() + 24 * HOUR_MS;
+  const second = await read({ limit: '1', cursor: next! });
+  p.clock.now = now;
+  const all = await summarize({});
+  assert.equal(
+    [...summaries, ...second.summaries].map(({ days }) => days[0]!.date),
+    all.slice(0, 2).map(({ days }) => days[0]!.date),
+  );
+  assert.is(second.summaries[0]!.days[0]!.date, '2126-03-28');
+});
+
 test('the summary of an inactive agent has its planned occurrences as suppressed, but not by a blackout', async () => {
   await p.send('PATCH', `${p.tenant}/agents/${other}`, { body: { is_active: false } });
   const query = { first_day: '2126-04-05', last_day: '2126-04-05', job_id: daily };

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { periodsFrom } from '../../domain/schedule/blackout.ts';
 import { coveredPeriods, predictedCounts } from '../../domain/schedule/day-counts.ts';
 import type { ScheduledJob } from '../../domain/schedule/impact.ts';
 import { predictedOccurrences } from '../../domain/schedule/prediction.ts';
@@ -61,20 +62,22 @@ const oneByOne = (job: ScheduledJob, zone: string, blackouts: readonly PresentBl
   return [...counts].map(([key, due]) => `${key} ${due.length} ${due.slice(0, 3)}`).toSorted();
 };
 
-const counted = (job: ScheduledJob, zone: string, blackouts: readonly PresentBlackout[], decided: ReadonlySet<number>) => {
-  const bounds = boundsIn(zone);
-  const covered = coveredPeriods(blackouts, AGENT, bounds[0]!, bounds.at(-1)!);
-  const steps = predictedCounts(job, { bounds, now: NOW, covered, decided });
+const resultOf = <T>(steps: Generator<void, T>): T => {
   for (;;) {
     const { done, value } = steps.next();
-    if (!done) continue;
-    return value
-      .map(({ day, decision, reason, runs, first }) => {
-        const due = first.map((ms) => new Date(ms).toISOString());
-        return `${DAYS[day]} ${decision} ${reason} ${runs} ${due}`;
-      })
-      .toSorted();
+    if (done) return value;
   }
+};
+
+const counted = (job: ScheduledJob, zone: string, blackouts: readonly PresentBlackout[], decided: ReadonlySet<number>) => {
+  const bounds = boundsIn(zone);
+  const covered = resultOf(coveredPeriods(blackouts, AGENT, bounds[0]!, bounds.at(-1)!));
+  return resultOf(predictedCounts(job, { bounds, now: NOW, covered, decided }))
+    .map(({ day, decision, reason, runs, first }) => {
+      const due = first.map((ms) => new Date(ms).toISOString());
+      return `${DAYS[day]} ${decision} ${reason} ${runs} ${due}`;
+    })
+    .toSorted();
 };
 
 const DECIDED = new Set(['2026-03-29T00:00:00.000Z', '2026-03-28T09:31:00.000Z', '2026-03-28T09:00:00.000Z'].map((at) => Date.parse(at)));
@@ -88,5 +91,23 @@ for (const [name, given] of Object.entries(JOBS))
       assert.equal(found, expected, `${zone}, blackouts: ${which}, ${decided.size} decided`);
     }
   });
+
+test('five hundred yearly blackouts take at most a few milliseconds for each time that is examined at once', () => {
+  const yearly = Array.from({ length: 500 }, (_, n) => {
+    const day = `2020-${String((n % 12) + 1).padStart(2, '0')}-${String((n % 28) + 1).padStart(2, '0')}`;
+    return blackout(day, day, { id: `c${n}`, recurring_yearly: true, timezone: 'Europe/Berlin' });
+  });
+  const [first, last] = [boundsIn('UTC')[0]!, boundsIn('UTC').at(-1)!];
+  const steps = coveredPeriods(yearly, AGENT, first, last);
+  let count = 0;
+  while (!steps.next().done) count++;
+  assert.is(count, 500);
+  assert.is(resultOf(coveredPeriods(yearly, AGENT, first, last)).length, 1);
+  const of = (day: string, until?: string) => yearly.flatMap((one) => periodsFrom(one, day, until));
+  assert.equal(
+    of('2026-03-26', '2026-04-02'),
+    of('2026-03-26').filter(([start]) => start <= '2026-04-02'),
+  );
+});
 
 test.run();
