@@ -133,7 +133,8 @@ export const decisionFields = (job: CronJob, dueAt: string, next: string | null)
 /** `next`: the due time after it; null if there is none. `isMissed`: too late to fire. */
 export type DueOccurrence = { readonly due_at: string; readonly next: string | null; readonly isMissed: boolean };
 
-const MAX_LATENESS_MS = 3_600_000;
+/** An occurrence that is due for longer does not fire any more. */
+export const MAX_LATENESS_MS = 3_600_000;
 /** Decisions in one step. After a long downtime, further steps handle the others. */
 export const MAX_DUE = 500;
 

@@ -1,13 +1,14 @@
 import { instantOf } from '../time-zone.ts';
 import { appliesTo, type BlackoutFields, covers, periodsFrom } from './blackout.ts';
+import { isTooLate, occurrenceId } from './cron-run.ts';
 import { type DueTime, nextDueTime, nextOccurrence, type Recurrence } from './recurrence.ts';
 
 export type PresentBlackout = BlackoutFields & { readonly id: string };
 
-/** Whether it would fire with the present blackouts. */
+/** Whether it would fire as things are now. */
 export type PreviewedOccurrence = DueTime & {
   readonly decision: 'fired' | 'suppressed';
-  readonly reason: 'blackout' | null;
+  readonly reason: 'blackout' | 'agent_inactive' | null;
   readonly blackout_id: string | null;
 };
 
@@ -15,22 +16,37 @@ export type PreviewedOccurrence = DueTime & {
 export const blackoutOf = <B extends BlackoutFields>(blackouts: readonly B[], agent_id: string, dueAt: string): B | undefined =>
   blackouts.find((blackout) => appliesTo(blackout, agent_id) && covers(blackout, dueAt));
 
+/** A job that exists: `decided` has the ids of its occurrences whose decisions are recorded. */
+type PreviewedJob = { readonly id: string; readonly isInactive: boolean; readonly now: string; readonly decided: ReadonlySet<string> };
+
 export type PreviewOptions = {
   readonly agent_id: string;
   readonly blackouts: readonly PresentBlackout[];
   readonly after: string;
   readonly limit: number;
+  readonly job?: PreviewedJob;
 };
 
-/** After `after`, at most `limit`. */
-export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, limit }: PreviewOptions): PreviewedOccurrence[] => {
+type Planned = Omit<PreviewedOccurrence, keyof DueTime>;
+
+const plannedAt = (due_at: string, { agent_id, blackouts, job }: PreviewOptions): Planned => {
+  if (job?.isInactive) return { decision: 'suppressed', reason: 'agent_inactive', blackout_id: null };
+  const blackout = blackoutOf(blackouts, agent_id, due_at);
+  return blackout
+    ? { decision: 'suppressed', reason: 'blackout', blackout_id: blackout.id }
+    : { decision: 'fired', reason: null, blackout_id: null };
+};
+
+/** After `after`, at most `limit`. Of a job, without those whose decisions are recorded and those that are due for too long. */
+export const preview = (recurrence: Recurrence, options: PreviewOptions): PreviewedOccurrence[] => {
+  const { after, limit, job } = options;
   const occurrences: PreviewedOccurrence[] = [];
-  let due = nextDueTime(recurrence, after);
-  while (due !== null && occurrences.length < limit) {
-    const blackout = blackoutOf(blackouts, agent_id, due.due_at);
-    const suppressed = { decision: 'suppressed', reason: 'blackout', blackout_id: blackout?.id ?? null } as const;
-    occurrences.push({ ...due, ...(blackout ? suppressed : { decision: 'fired', reason: null, blackout_id: null }) });
-    due = nextDueTime(recurrence, due.due_at);
+  for (let due = nextDueTime(recurrence, after); due !== null && occurrences.length < limit; ) {
+    const next = nextDueTime(recurrence, due.due_at);
+    const isDecided = job?.decided.has(occurrenceId(job.id, due.due_at));
+    const isMissed = job !== undefined && due.due_at <= job.now && isTooLate(due.due_at, next?.due_at ?? null, job.now);
+    if (!isDecided && !isMissed) occurrences.push({ ...due, ...plannedAt(due.due_at, options) });
+    due = next;
   }
   return occurrences;
 };
