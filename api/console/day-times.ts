@@ -1,6 +1,7 @@
 import type { Answer } from '../http/ask.ts';
 import { counted } from './parts/count-text.ts';
 import { dataTable } from './parts/data-table.ts';
+import type { JobRuns } from './parts/day-runs.ts';
 import { card } from './parts/facts.ts';
 import { localTimeOf } from './parts/local-time.ts';
 import { nextCursor, pager } from './parts/pager.ts';
@@ -19,7 +20,7 @@ type Job = Pick<Occurrence, 'job_id' | 'agent_id' | 'job_name' | 'job_status'>;
 /** Links to the page of a job; a deleted job has none. */
 export const jobLink = (visit: Visit, { job_id, agent_id, job_name, job_status }: Job): Child =>
   job_status === 'archived'
-    ? span({ class: 'row-name' }, `${job_name} (deleted)`)
+    ? span({ class: 'row-name', title: `${job_name} (deleted)` }, `${job_name} (deleted)`)
     : a(
         { class: 'row-name', title: job_name, href: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) },
         job_name,
@@ -30,14 +31,17 @@ const minuteOf = (at: string, zone: string): string => {
   return `${date}T${time.slice(0, 5)}`;
 };
 
-/** Returns the minutes in which the most jobs run. Minutes with a single run are left out. */
-const busiestOf = (occurrences: readonly Occurrence[], zone: string) => {
+/**
+ * Returns the minutes in which the most jobs run. Minutes with a single run are left out. They are those of UTC, because
+ * clocks that go back show a local minute twice.
+ */
+export const busiestOf = (occurrences: readonly Occurrence[], zone: string): readonly (readonly [minute: string, Occurrence[]])[] => {
   const runs = occurrences.filter(({ decision }) => decision === 'fired');
-  const minutes = [...Map.groupBy(runs, ({ due_at }) => minuteOf(due_at, zone)).entries()];
-  return minutes
+  return [...Map.groupBy(runs, ({ due_at }) => due_at.slice(0, 16))]
     .filter(([, found]) => found.length > 1)
     .toSorted(([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1))
-    .slice(0, MAX_BUSIEST);
+    .slice(0, MAX_BUSIEST)
+    .map(([, found]) => [minuteOf(found[0]!.due_at, zone), found]);
 };
 
 const busiest = (occurrences: readonly Occurrence[], zone: string) => {
@@ -87,16 +91,36 @@ const cutText = (found: readonly Occurrence[]): Child => {
     : 'The first due times do not match. There are later ones.';
 };
 
-/** The due times of a day one by one, and the minutes in which the most jobs run. */
-export const timesOfDay = (visit: Visit, answer: Answer<readonly Occurrence[]>, agentName: (id: string) => string): Child =>
+/** The API predicts due times only for so many jobs. */
+const MAX_PREDICTED_JOBS = 200;
+
+/** Whether all due times of the jobs in the calendar are among these, which are all that the API lists. */
+export const isComplete = (occurrences: readonly Occurrence[], jobs: readonly JobRuns[]): boolean => {
+  const listed = Map.groupBy(occurrences, ({ job_id }) => job_id);
+  const predicted = new Set(occurrences.filter((one) => one.predicted).map(({ job_id }) => job_id));
+  return predicted.size < MAX_PREDICTED_JOBS && jobs.every(({ job_id, due }) => due <= (listed.get(job_id)?.length ?? 0));
+};
+
+type DayParts = { readonly jobs: readonly JobRuns[]; readonly agentName: (id: string) => string };
+
+/** The due times of a day one by one, and the minutes in which the most jobs run. `jobs` are those of the calendar. */
+export const timesOfDay = (visit: Visit, answer: Answer<readonly Occurrence[]>, { jobs, agentName }: DayParts): Child =>
   panel(answer, (found) => {
     const isCut = nextCursor(answer) !== null;
     const isFirst = !visit.query.has('times');
-    if (found.length === 0 && !isCut) return null;
+    const lacksSome = isFirst && !isCut && !isComplete(found, jobs);
+    const lacking = lacksSome
+      ? p(
+          { role: 'status', 'data-incomplete': '' },
+          `Due times are missing here: later ones are listed of ${MAX_PREDICTED_JOBS} jobs only.`,
+        )
+      : null;
+    if (found.length === 0 && !isCut) return lacking;
     return div(
       { class: 'below' },
-      // Of a part of the day, the busiest minutes are not known.
-      isFirst && !isCut ? busiest(found, visit.zone) : null,
+      // Of a part of the day or of the runs, the busiest minutes are not known.
+      isFirst && !isCut && !lacksSome && !visit.query.get('decision') ? busiest(found, visit.zone) : null,
+      lacking,
       isCut ? p({ role: 'status', 'data-cut': '' }, cutText(found)) : null,
       found.length === 0 ? null : div({ class: 'below' }, timeTable(visit, found, agentName)),
       pager(answer, isFirst, (times) => withQuery(visit, { times }), { first: 'Earliest', next: 'Later' }),

@@ -23,7 +23,11 @@ test('the page of a cron job shows its schedule, its next five due times, its mo
   assert.is(status, 200);
   assert.match(text, new RegExp(`aria-label="Breadcrumb"[\\s\\S]*?href="${p.base}/agents/${agent}">Reporter</a>`));
   assert.match(text, new RegExp(`the agent <a href="${p.base}/agents/${agent}">Reporter</a>`));
-  assert.is(text.split('class="next-times"')[1]!.split('</section>')[0]!.split('<ul class="marks">').length - 1, 5);
+  const next = text.split('class="next-times"')[1]!.split('</section>')[0]!;
+  assert.equal(
+    [...next.matchAll(/data-due="([^"]+)"/g)].map(([, due]) => due),
+    [11, 12, 13, 14, 15].map((hour) => `2126-03-04T${hour}:00:00.000Z`),
+  );
   assert.match(text, /At minute 0 of every hour, UTC[\s\S]+<code>0 \* \* \* \*<\/code>/);
   for (const state of ['fired', 'missed', 'skipped']) assert.match(text, new RegExp(`data-kind="cron-run"[^>]+data-state="${state}"`));
   const strip = text.split('class="calendar strip"')[1]!.split('</table>')[0]!;
@@ -31,6 +35,14 @@ test('the page of a cron job shows its schedule, its next five due times, its mo
   const later = Array.from({ length: 27 }, (_, n) => `2126-03-${String(n + 5).padStart(2, '0')} 24`);
   assert.equal(days, ['2126-03-04 17', ...later]);
   assert.match(strip, /class="covered" title="Blackout: Maintenance"[\s\S]{0,300}data-day="2126-03-05"/);
+});
+
+test('the month of a cron job says in which time zone the days of a blackout are', async () => {
+  const body = { name: 'Holiday', start_date: '2126-03-20', end_date: '2126-03-20', timezone: 'Asia/Tokyo' };
+  const { body: created } = await p.send('POST', `${p.tenant}/cron-blackouts`, { body });
+  const { text } = await open(`${p.base}/agents/${agent}/cron-jobs/${hourly}?date=2126-03-01`);
+  assert.match(text, /title="Blackout: Holiday · days in Asia\/Tokyo"/);
+  await p.send('DELETE', `${p.tenant}/cron-blackouts/${(created as { id: string }).id}`);
 });
 
 test('the page of a cron job has one main button and two others; the rest is in a menu, whose pages name the job', async () => {
@@ -56,7 +68,7 @@ test('the buttons of a cron job pause and resume it', async () => {
   const fields = { ':tenant_id': p.tenant_id, ':agent_id': agent, ':id': hourly, _key: crypto.randomUUID(), _return: at };
   const paused = await p.submit('/console/run/pauseCronJob', fields, OWN_PAGE, cookie);
   assert.is(paused.status, 303);
-  assert.match((await open(at)).text, /data-state="paused"[\s\S]+data-form="resumeCronJob"/);
+  assert.match((await open(at)).text, /data-state="paused"[\s\S]+data-form="resumeCronJob"[\s\S]+The job is paused, so it is not due/);
   await p.submit('/console/run/resumeCronJob', { ...fields, _key: crypto.randomUUID() }, OWN_PAGE, cookie);
   assert.match((await open(`${p.base}/agents/${agent}/cron-jobs`)).text, /data-kind="cron-job"[\s\S]+Hourly report/);
   assert.is((await open(`${p.base}/agents/${other}/cron-jobs/${hourly}`)).status, 404);

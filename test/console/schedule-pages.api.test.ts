@@ -91,6 +91,10 @@ test('the page of a day lists its due times as the API does, and the busiest min
     expected,
   );
   assert.match(text, /data-busy="2126-03-04T09:00"[\s\S]+ 2 runs of 2 agents/);
+  assert.not.match(text, /data-incomplete/);
+  const filtered = await open(`${week}&view=day&decision=skipped`);
+  assert.is(marksIn(filtered.text).length, 1);
+  assert.not.match(filtered.text, /Busiest minutes/);
 });
 
 test('the week shows blackouts as bands, links to jobs and to other weeks, and says its time zone once', async () => {
@@ -219,6 +223,17 @@ test('if no due time of a day matches the filters, the page says so', async () =
   assert.is(status, 200);
   assert.match(text, /Nothing matches/);
   await p.send('DELETE', `${p.tenant}/agents/${other}/cron-jobs/${busy}`);
+});
+
+test('the page has all blackouts, also those after the first page of the list', async () => {
+  const body = { ...blackout, start_date: '2127-01-01', end_date: '2127-01-01' };
+  const names = Array.from({ length: 201 }, (_, n) => `Later ${n} of them`);
+  for (const name of names) await p.send('POST', `${p.tenant}/cron-blackouts`, { body: { ...body, name } });
+  const { text } = await open(week);
+  assert.equal(
+    names.filter((name) => !text.includes(name)),
+    [],
+  );
 });
 
 test('a member sees the due times of the agents on which they have a role, and no others', async () => {

@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
+import { allBlackouts } from '../all-blackouts.ts';
 import { historyLink } from '../history-link.ts';
 import type { Names } from '../name-cache.ts';
 import { agentNames, namesIn } from '../names.ts';
@@ -60,15 +61,13 @@ const actionsOf = (visit: Visit, { id, name, status, kind }: Job, onAgent: MayOn
   ];
 };
 
-const MAX_BLACKOUTS = 200;
-
 /** How many of the next due times are listed one by one. */
 const NEXT = 5;
 
 /** Lists the next due times of the job. */
-const nextTimes = (previewed: Previewed, zone: string): Child =>
+const nextTimes = (previewed: Previewed, { status }: Job, zone: string): Child =>
   previewed.length === 0
-    ? p({ class: 'quiet' }, 'The job is not due any more.')
+    ? p({ class: 'quiet' }, status === 'paused' ? 'The job is paused, so it is not due.' : 'The job is not due any more.')
     : ul(
         { class: 'next-times' },
         ...previewed
@@ -168,7 +167,7 @@ const monthCard = (visit: Visit, job: Job, runs: Answer<readonly JobRuns[]>, bla
       found && skippedEntirely([found]).length > 0
         ? p({ class: 'note warn below', 'data-skipped': '' }, icon('triangle-alert'), span(null, 'Blackouts skip every run of this month.'))
         : null,
-      monthStrip(found, { period, today, dayHref, blackouts: covering }),
+      monthStrip(found, { period, today, zone: visit.zone, dayHref, blackouts: covering }),
     ]),
   );
 };
@@ -195,7 +194,7 @@ export const cronJobPage = page({
         ...{ tenant_id: path.tenant_id, job_id: path.id, timezone: visit.zone },
         ...{ first_day: period.from, last_day: period.days.at(-1)! },
       }),
-      blackouts: ask(rows.listCronBlackouts, { tenant_id: path.tenant_id, limit: MAX_BLACKOUTS }),
+      blackouts: allBlackouts(visit),
     };
   },
   title: ({ job }) => (job.ok ? job.value.name : 'Cron job'),
@@ -215,7 +214,7 @@ export const cronJobPage = page({
           card('Schedule', factsOf(value, targetLink(visit, value, agent.ok ? agent.value : null, namesIn(names)))),
           card(
             'Due next',
-            panel(preview, (found) => nextTimes(found, visit.zone)),
+            panel(preview, (found) => nextTimes(found, value, visit.zone)),
           ),
         ),
         div({ class: 'below' }, monthCard(visit, value, days, blackouts)),

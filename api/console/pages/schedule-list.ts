@@ -1,6 +1,7 @@
 import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
+import { allBlackouts } from '../all-blackouts.ts';
 import { jobLink, timesOfDay } from '../day-times.ts';
 import { NOT_ASKED, page } from '../page.ts';
 import { dataTable } from '../parts/data-table.ts';
@@ -141,13 +142,14 @@ const calendarPart = (visit: Visit, answer: Answer<readonly JobRuns[]>, parts: P
     return div(
       null,
       jobs.length === 0 && !isCut ? nothing(visit) : null,
+      jobs.length === 0 && isCut ? p({ role: 'status', 'data-cut-jobs': '' }, 'No job up to here matches. There are further jobs.') : null,
       skippedNote(visit, jobs),
       jobs.length > 0 || parts.blackouts.length > 0
         ? div({ class: 'below' }, scheduleCalendar({ ...at, ...parts, jobs, jobName: (job) => jobLink(visit, job), dayHref }))
         : null,
       jobs.every(({ exact }) => exact)
         ? null
-        : p({ class: 'quiet' }, 'Some numbers are too high: many runs of these jobs were skipped in advance.'),
+        : p({ class: 'quiet' }, 'Some numbers are not exact: these jobs have very many runs, or many were skipped in advance.'),
       pager(answer, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'First jobs', next: 'Further jobs' }),
     );
   });
@@ -175,14 +177,18 @@ export const scheduleListPage = page({
         view === 'day'
           ? ask(rows.listCronOccurrences, { ...filters, ...bounds, limit: MAX_TIMES, ...(times ? { cursor: times } : {}) })
           : NOT_ASKED,
-      blackouts: ask(rows.listCronBlackouts, { tenant_id, limit: MAX_LISTED }),
+      blackouts: allBlackouts(visit),
       agents: ask(rows.listAgents, { tenant_id, limit: MAX_LISTED }),
     };
   },
   title: () => 'Schedules',
   view: ({ jobs, occurrences, blackouts, agents }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
-    const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
+    const shown = jobs.ok ? jobs.value : [];
+    const names = new Map([
+      ...shown.map(({ agent_id, agent_name }) => [agent_id, agent_name] as const),
+      ...(agents.ok ? agents.value.map(({ id, name }) => [id, name] as const) : []),
+    ]);
     const agentName = (id: string) => names.get(id) ?? 'an agent';
     const onAgent = () => visit.may('tenant:settings:write');
     return [
@@ -204,7 +210,7 @@ export const scheduleListPage = page({
         panel(agents, (found) => agentForm(visit, found)),
       ),
       calendarPart(visit, jobs, { blackouts: blackouts.ok ? blackouts.value : [], agentName }),
-      occurrences && timesOfDay(visit, occurrences, agentName),
+      occurrences && timesOfDay(visit, occurrences, { jobs: shown, agentName }),
       div(
         { class: 'below' },
         panel(blackouts, (found) => blackoutCard(visit, found, agentName)),

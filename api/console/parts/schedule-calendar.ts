@@ -34,7 +34,7 @@ export const isDayOf = ({ start_date, end_date, recurring_yearly }: Blackout, da
   return [years, years - 1].some((after) => after >= 0 && yearsLater(start_date, after) <= date && date <= yearsLater(end_date, after));
 };
 
-const blackoutText = ({ name, timezone, reason }: Blackout, { zone }: Calendar): string =>
+const blackoutText = ({ name, timezone, reason }: Blackout, { zone }: Pick<Calendar, 'zone'>): string =>
   [`Blackout: ${name}`, reason, timezone === zone ? null : `days in ${timezone}`].filter((part) => part !== null).join(' · ');
 
 const scopeOf = ({ agent_id }: Blackout, { agentName }: Calendar): string => (agent_id === null ? 'all agents' : agentName(agent_id));
@@ -139,23 +139,23 @@ const weeksOf = ({ days, title }: Period, look: 'month' | 'strip', cellOf: (day:
 const monthTable = (calendar: Calendar) => weeksOf(calendar.period, 'month', (day) => dayCell(day, calendar));
 
 /** Renders the runs of one job in a month: a small cell for each day. */
-export const monthStrip = (job: JobRuns | undefined, calendar: Omit<Calendar, 'jobs' | 'jobName' | 'agentName' | 'zone'>): Child =>
+export const monthStrip = (job: JobRuns | undefined, calendar: Omit<Calendar, 'jobs' | 'jobName' | 'agentName'>): Child =>
   div(
     { class: 'table-box below' },
     weeksOf(calendar.period, 'strip', (date) => {
       const covering = calendar.blackouts.filter((blackout) => isDayOf(blackout, date));
-      const names = covering.map(({ name }) => name).join(', ');
+      const texts = covering.map((blackout) => blackoutText(blackout, calendar)).join(', ');
       return td(
         {
           class: covering.length > 0 ? 'covered' : null,
           'aria-current': date === calendar.today ? 'date' : null,
-          title: covering.length > 0 ? `Blackout: ${names}` : null,
+          title: covering.length > 0 ? texts : null,
         } as never,
         a(
           { class: 'day-number', href: calendar.dayHref(date), 'data-day': date, 'aria-label': dayName(date) },
           String(Number(date.slice(8))),
         ),
-        covering.length > 0 ? span({ class: 'hidden' }, `Blackout: ${names}`) : null,
+        covering.length > 0 ? span({ class: 'hidden' }, texts) : null,
         dayMarks(job && onDay(job, date)),
       );
     }),
