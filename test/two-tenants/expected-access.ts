@@ -200,6 +200,10 @@ export const credentialKindOf = (who: PrincipalName): 'refused' | 'runner' | 'ho
  */
 export const hasOnlyAgentRoles = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
 
+/** Returns whether a principal has access to the agents of the dataset without a role on them, or has created them. */
+export const seesAllAgents = (who: PrincipalName): boolean =>
+  who === 'guest' || who === 'limited owner' || (who in HOLDERS && !hasOnlyAgentRoles(who));
+
 /** Returns whether a principal may see the private skills of the tenant. */
 export const seesPrivateSkills = (who: PrincipalName): boolean => ['OWNER', 'ADMIN'].includes(HOLDERS[who as Holder]?.role ?? '');
 

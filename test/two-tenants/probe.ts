@@ -10,6 +10,7 @@ import {
   OTHER_TENANT_PRINCIPALS,
   type PrincipalName,
   type State,
+  seesAllAgents,
   seesPrivateSkills,
   statusesFor,
   type Target,
@@ -89,8 +90,7 @@ const isApplicable = (call: Call, position: IdPosition, state: State): boolean =
   // The body of a submitted credential may name its request by any text; one that is no id names no request.
   const isAnyText = position.in === 'body' && position.type === 'credential request';
   if (state === 'malformed') return !isAnyText && !NAMED_TYPES.includes(position.type);
-  // A query parameter is a filter on the whole tenant: callers who may see all agents may see the resource.
-  if (state === 'sibling') return SIBLINGS.includes(position.type) && position.in !== 'query';
+  if (state === 'sibling') return SIBLINGS.includes(position.type);
   if (state === 'hidden') return HIDDEN.includes(position.type) && position.in !== 'query' && isInTenant(call);
   if (state === 'suspended' || state === 'closed') return position.type === 'tenant' && isInside;
   return state !== 'foreign' || (isInside && !PLATFORM_WIDE.includes(position.type));
@@ -223,13 +223,19 @@ export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalNam
 
 const SUPER_ADMINS: readonly PrincipalName[] = ['super-admin', 'guest'];
 
+/** Returns whether the variant filters a list of the whole tenant by a resource of another agent. */
+export const isSiblingFilter = ({ differs, label }: Variant): boolean => differs?.in === 'query' && label.endsWith('sibling');
+
 /**
  * Returns whether a refused request must get the same response as one with an id that does not exist. It need not if
  * the request names another tenant and the caller may know that this tenant exists, as a super-admin or as a member of
- * a suspended tenant.
+ * a suspended tenant; or if it filters by a resource of another agent that the caller may see.
  */
-export const isComparable = (who: PrincipalName, { differs, label }: Variant): boolean =>
-  !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
+export const isComparable = (who: PrincipalName, variant: Variant): boolean => {
+  if (isSiblingFilter(variant)) return !seesAllAgents(who);
+  const { differs, label } = variant;
+  return !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
+};
 
 /**
  * Returns whether the variant sends the id of the admin-only agent or of the private skill to which the principal has
