@@ -46,5 +46,7 @@ export const unknownPath =
       const why = NOT_ALLOWED[allow.startsWith('GET') ? 'page' : 'form'];
       return withAllow(refuse(c, deps, why, visit instanceof Response ? undefined : visit), allow);
     }
-    return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage(visit)), 404);
+    if (visit instanceof Response) return visit;
+    await visit.navCounts?.ready;
+    return htmlResponse(c, framed(deps.assets, visit, unknownPage(visit)), 404);
   };

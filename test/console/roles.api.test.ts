@@ -93,6 +93,8 @@ const openAs = async (cookie: string, url: string) => {
  */
 const comparable = (html: string): string =>
   withoutAddress(html)
+    // A page waits only a short time for the counts of the navigation.
+    .replaceAll(/ data-counts="unknown"|<span class="nav-count">.*?<\/span><\/span>/g, '')
     .replaceAll(/return_to(?:=|" value=")[^"&]*/g, '')
     .replaceAll(/\d+(?:\.\d+)? ms/g, '')
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
