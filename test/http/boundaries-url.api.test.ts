@@ -23,6 +23,7 @@ const SEMANTIC_PARAMETERS: Readonly<Record<string, string>> = {
   to_position: 'a position',
   sort: 'a field of the list',
   projection: 'the name of a projection',
+  timezone: 'the name of a time zone',
   after: 'the id of an assistant',
   before: 'the id of an assistant',
 };
