@@ -1,5 +1,4 @@
 import { icon } from './parts/icon.ts';
-import { moduleScript } from './parts/module-script.ts';
 import { type Child, element, tags } from './parts/tags.ts';
 import type { Visit } from './visit.ts';
 import { withoutZone } from './zone.ts';
@@ -15,19 +14,16 @@ export const zoneOffer = ({ zoneOffer: offer, me, url }: Pick<Visit, 'zoneOffer'
   const hidden = { class: 'note', role: 'status', hidden: true };
   // Updates keep what an element of this name contains.
   if (offer === 'shown') return element('zone-offer', hidden);
-  return [
-    element(
-      'zone-offer',
-      hidden,
-      icon('clock'),
-      span(null, 'Times are shown in UTC.'),
-      form(
-        { method: 'post', action: '/console/preferences', class: 'row', 'aria-label': 'Time zone' },
-        input({ type: 'hidden', name: 'return_to', value: withoutZone(url) }),
-        button({ class: 'small', name: 'zone', value: '', 'data-own': '' } as never, 'Show times in your zone'),
-        button({ class: 'ghost small', name: 'zone', value: 'UTC' }, 'Keep UTC'),
-      ),
+  return element(
+    'zone-offer',
+    hidden,
+    icon('clock'),
+    span(null, 'Times are shown in UTC.'),
+    form(
+      { method: 'post', action: '/console/preferences', class: 'row', 'aria-label': 'Time zone' },
+      input({ type: 'hidden', name: 'return_to', value: withoutZone(url) }),
+      button({ class: 'small', name: 'zone', value: '', 'data-own': '' } as never, 'Show times in your zone'),
+      button({ class: 'ghost small', name: 'zone', value: 'UTC' }, 'Keep UTC'),
     ),
-    moduleScript('zone-offer.mjs'),
-  ];
+  );
 };
