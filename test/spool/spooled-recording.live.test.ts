@@ -97,8 +97,9 @@ for (const count of [20, 40, 100, 170])
       const ids = await stage.recorded();
       equal([inversions(ids), ids.length], [[], count + 1]);
       // The event store may have executed some of the first attempts although they got no answer. It recognises the ids
-      // of their events, so every delivery must be reported as recorded.
-      equal([...new Set(stage.given.drained)], ['recorded']);
+      // of their events, so every delivery must be reported as recorded. A short freeze can end before any was spooled.
+      equal([...new Set(['recorded', ...stage.given.drained])], ['recorded']);
+      ok(count < 40 || stage.given.drained.length > 0);
       equal((await stage.deliver('d-5'))[0], 200);
     },
   );
