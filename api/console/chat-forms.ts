@@ -126,7 +126,7 @@ const uploadFields = (visit: Visit, session_id: string) =>
 
 /**
  * Renders the forms to write in a session, to add a file, or to continue the session if it has ended. People write only in
- * sessions that a person has started. `key` is the Idempotency-Key of a message of which it is unknown whether it was sent.
+ * sessions that a person has started. `key` is the Idempotency-Key of a message that may have been sent already.
  */
 export const composeForms = (visit: Visit, detail: Detail, key?: string): Child => {
   const { id, created_by_id } = detail.session;

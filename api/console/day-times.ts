@@ -1,4 +1,5 @@
 import type { Answer } from '../http/ask.ts';
+import { MAX_PREVIEWED_JOBS } from '../schedule/cron-occurrences.ts';
 import { counted } from './parts/count-text.ts';
 import { dataTable } from './parts/data-table.ts';
 import type { JobRuns } from './parts/day-runs.ts';
@@ -83,7 +84,7 @@ const timeTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: 
     ),
   );
 
-/** Says how far a page of due times goes. It can be empty although others follow: the API examines only so many for a page. */
+/** Says where a page of due times ends. It can be empty although others follow, because the API examines a limited number for each page. */
 const cutText = (found: readonly Occurrence[]): Child => {
   const last = found.at(-1);
   return last
@@ -91,14 +92,11 @@ const cutText = (found: readonly Occurrence[]): Child => {
     : 'The first due times do not match. There are later ones.';
 };
 
-/** The API predicts due times only for so many jobs. */
-const MAX_PREDICTED_JOBS = 200;
-
 /** Whether all due times of the jobs in the calendar are among these, which are all that the API lists. */
 export const isComplete = (occurrences: readonly Occurrence[], jobs: readonly JobRuns[]): boolean => {
   const listed = Map.groupBy(occurrences, ({ job_id }) => job_id);
   const predicted = new Set(occurrences.filter((one) => one.predicted).map(({ job_id }) => job_id));
-  return predicted.size < MAX_PREDICTED_JOBS && jobs.every(({ job_id, due }) => due <= (listed.get(job_id)?.length ?? 0));
+  return predicted.size < MAX_PREVIEWED_JOBS && jobs.every(({ job_id, due }) => due <= (listed.get(job_id)?.length ?? 0));
 };
 
 type DayParts = { readonly jobs: readonly JobRuns[]; readonly agentName: (id: string) => string };
@@ -112,7 +110,7 @@ export const timesOfDay = (visit: Visit, answer: Answer<readonly Occurrence[]>, 
     const lacking = lacksSome
       ? p(
           { role: 'status', 'data-incomplete': '' },
-          `Due times are missing here: later ones are listed of ${MAX_PREDICTED_JOBS} jobs only.`,
+          `Due times are missing here: later ones are listed of ${MAX_PREVIEWED_JOBS} jobs only.`,
         )
       : null;
     if (found.length === 0 && !isCut) return lacking;

@@ -1,8 +1,6 @@
+import { MAX_DEAD } from '../tenants/overview-counts.ts';
 import type { NavEntry } from './page.ts';
 import { platformPath, tenantPath, type Visit } from './visit.ts';
-
-/** From this number on, the API counts no further. */
-const MAX_DEAD = 1_000;
 
 /** Groups of pages, in the order of the navigation. The first has no title. */
 const TENANT_PAGES: Readonly<Record<string, readonly NavEntry[]>> = {

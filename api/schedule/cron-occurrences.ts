@@ -28,6 +28,8 @@ import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
 
+export { MAX_PREVIEWED_JOBS };
+
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
 /** A month in which clocks go back is longer than 31 days. */
@@ -162,9 +164,11 @@ const recorded = async (ctx: Ctx, { after, limit: _, ...selected }: Wanted): Pro
 
 /** Returns a page of the occurrences of all jobs, both recorded and predicted ones. The earliest are first. */
 const occurrencePage = async (ctx: Ctx, wanted: Wanted) => {
-  const [past, future] = await Promise.all([recorded(ctx, wanted), predicted(ctx, wanted)]);
-  const { end } = future;
-  const all = [...past, ...future.items]
+  // Recorded ones are read last: an occurrence that is decided in between is then in both lists, and not in none.
+  const { items: planned, end } = await predicted(ctx, wanted);
+  const past = await recorded(ctx, wanted);
+  const known = new Set(past.map(({ key }) => key.id));
+  const all = [...past, ...planned.filter(({ key }) => !known.has(key.id))]
     .filter(({ key }) => end === null || !precedes(end, key))
     .sort((one, other) => (precedes(one.key, other.key) ? -1 : 1));
   const items = all.slice(0, wanted.limit);

@@ -6,6 +6,7 @@ import type { OpenCount } from '../../projections/tenants/overview-figures.queri
 import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
 import type { HeldDeliveries } from '../../projections/webhooks/held-groups.queries.ts';
 import type { Ctx } from '../http/operation.ts';
+import { isRunnerConnected } from '../runners/connected-runner.ts';
 import { futureUntil, whyWords } from '../webhooks/held-words.ts';
 import { before } from './overview-figures.ts';
 import type { Attention } from './overview-schema.ts';
@@ -128,8 +129,7 @@ const queuesOf = (open: readonly OpenCount[], agent_ids: Readable, at: string): 
 /** Returns whether a runner of an agent is connected. While the broker does not answer, none counts as missing. */
 const isConnected = async (broker: RunnerBroker, keys: readonly string[]): Promise<boolean> => {
   const late = new Promise<boolean>((resolve) => void setTimeout(resolve, ANSWER_TIMEOUT_MS, true).unref());
-  const found = broker.connectionsOf(keys).then((connections) => connections.some(({ until }) => until === null));
-  return Promise.race([found.catch(() => true), late]);
+  return Promise.race([isRunnerConnected(broker, keys).catch(() => true), late]);
 };
 
 const missingRunners = async (ctx: Ctx, broker: RunnerBroker, queues: readonly Queue[]): Promise<Found[]> => {

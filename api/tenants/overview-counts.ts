@@ -12,6 +12,8 @@ import { type Ctx, operation } from '../http/operation.ts';
 import { answerableAgents } from '../sessions/tenant-sessions.ts';
 import { before } from './overview-figures.ts';
 
+export { MAX_DEAD };
+
 const DAY_MS = 86_400_000;
 
 const count = (description: string, example: number) => z.int().meta({ description, examples: [example] });

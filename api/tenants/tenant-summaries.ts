@@ -1,9 +1,11 @@
 import { usdOf } from '../../domain/money.ts';
 import { usageSince } from '../../projections/billing/cost.queries.ts';
 import { sessionCountsSince } from '../../projections/sessions/session.queries.ts';
-import { countUpToMax } from '../../projections/tenants/overview-figures.queries.ts';
+import { countUpToMax, MAX_COUNTED } from '../../projections/tenants/overview-figures.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { staleIfError } from '../http/stale-if-error.ts';
+
+export { MAX_COUNTED };
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;

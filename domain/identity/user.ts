@@ -73,7 +73,7 @@ export const evolve = (user: User, event: Recorded<UserEvent>, transient?: Trans
   }
 };
 
-/** The user may access all tenants of which they are a member. */
+/** Not limited to one tenant: the memberships of the user decide. */
 export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,

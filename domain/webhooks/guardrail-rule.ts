@@ -17,7 +17,7 @@ export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number];
 export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label', 'hold'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
-/** The platform's own checks: a rule of the same name could not be told apart from the check. */
+/** Names of the built-in checks. No rule may have one, because verdicts are identified by the name of the rule or check. */
 export const RESERVED_NAMES: readonly string[] = [
   'json',
   'depth',

@@ -1,5 +1,5 @@
+import { isRunnerConnected } from '../../api/runners/connected-runner.ts';
 import { spentBudgets } from '../../api/webhooks/delivery-states.ts';
-import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { counted } from '../../domain/counted.ts';
 import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
 import { tenantNames } from '../../projections/tenants/tenant.queries.ts';
@@ -9,9 +9,6 @@ import type { HeldParts } from './held-deliveries.ts';
 
 /** The maximum number of agents whose runners the broker is asked for: those whose deliveries have waited longest. */
 const MAX_ASKED = 20;
-/** Of an agent, the broker is asked only for the connections of its newest credentials, some at a time. */
-const MAX_KEYS = 20;
-const KEYS_AT_ONCE = 10;
 /** In less time, a runner may be restarting. */
 const MIN_WAIT_MS = 60_000;
 /** An agent with a connected runner lags if no runner has taken its oldest waiting message for this time. */
@@ -68,14 +65,6 @@ const readStopped = ({ contextOf }: HeldParts, { queues }: NamedQueues): Promise
   return inTime(Promise.all(found).then((spent) => spent.flat()));
 };
 
-const isConnected = async (broker: RunnerBroker, keys: readonly string[]): Promise<boolean> => {
-  for (let from = 0; from < Math.min(keys.length, MAX_KEYS); from += KEYS_AT_ONCE) {
-    const connections = await broker.connectionsOf(keys.slice(from, from + KEYS_AT_ONCE));
-    if (connections.some(({ until }) => until === null)) return true;
-  }
-  return false;
-};
-
 /** Reads the keys first: without Postgres, nothing is known, whatever the broker answers. */
 const readAsked = async ({ reads, broker }: HeldParts, { at, queues }: NamedQueues): Promise<AskedAgents> => {
   const late = queues.filter(({ since }) => Date.parse(since) <= at - MIN_WAIT_MS).slice(0, MAX_ASKED);
@@ -83,7 +72,7 @@ const readAsked = async ({ reads, broker }: HeldParts, { at, queues }: NamedQueu
   const keys = new Map((await Promise.all(keysOf)).flatMap((found) => [...found]));
   const asked = late.map(async (queue) => {
     const [connected, { first }] = await Promise.all([
-      isConnected(broker, keys.get(queue.agent_id) ?? []),
+      isRunnerConnected(broker, keys.get(queue.agent_id) ?? []),
       broker.queueOf(queue.tenant_id, queue.agent_id),
     ]);
     return { ...queue, isConnected: connected, waiting_since: first?.at ?? null };
@@ -112,7 +101,7 @@ const ageText = (ms: number): string => {
 
 const MAX_NAMES = 5;
 
-/** Returns how many agents of which tenants these are: `3 agents (Northwind 2, Acme 1)`. */
+/** Counts agents, in all and by tenant: `3 agents (Northwind 2, Acme 1)`. */
 const agentsText = (of: readonly { readonly tenant_id: string }[], { tenants }: NamedQueues): string => {
   const groups = [...Map.groupBy(of, ({ tenant_id }) => tenant_id)].sort(([, one], [, other]) => other.length - one.length);
   const named = groups.slice(0, MAX_NAMES).map(([id, agents]) => `${tenants.get(id) ?? id} ${agents.length}`);

@@ -1,5 +1,6 @@
 import { type Msg, type NatsConnection, RequestStrategy } from 'nats';
 import { z } from 'zod';
+import { inBatches } from '../../api/http/in-batches.ts';
 import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { parseToken } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -15,6 +16,8 @@ import type { BrokerAddress } from './runner-users.ts';
 const CONNECTIONS_SUBJECT = '$SYS.REQ.ACCOUNT.PING.CONNZ';
 const OPEN_AND_CLOSED = 2;
 const ANSWER_TIMEOUT_MS = 2_000;
+/** An agent can have hundreds of credentials, and each question is one request. */
+const KEYS_AT_ONCE = 50;
 /** The time to wait for the answer of another server of the cluster, in milliseconds. */
 const CLUSTER_PAUSE_MS = 200;
 
@@ -108,7 +111,7 @@ export const openRunnerBroker = (broker: Broker, { natsUrl, natsAccountSeed, nat
         (async () => {
           if (publicKeys.length === 0) return [];
           const nats = await runnersConnection();
-          return (await Promise.all(publicKeys.map((publicKey) => connectionsOfUser(nats, publicKey)))).flat();
+          return (await inBatches(publicKeys, KEYS_AT_ONCE, (publicKey) => connectionsOfUser(nats, publicKey))).flat();
         })(),
       ),
     queueOf: (tenant: string, agent: string): Promise<AgentQueue> =>

@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { MAX_COUNTED } from '../../tenants/tenant-summaries.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -61,9 +62,6 @@ const identity = ({ id, slug, plan, plan_status, created_at, last_active_at, bil
     'Last used by a program': ago(last_active_at),
     'Break-glass': allow_superadmin_access ? 'allowed by the tenant' : 'refused by the tenant',
   });
-
-/** From this number on, the API counts no further. */
-const MAX_COUNTED = 100_000;
 
 const upToMax = (count: number): string => `${countText(count)}${count < MAX_COUNTED ? '' : ' or more'}`;
 

@@ -121,7 +121,7 @@ const nothing = (visit: Visit) =>
         a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
       );
 
-/** Names the jobs of which blackouts suppress every run of the week or month. */
+/** Names the jobs whose runs in the week or month are all suppressed by blackouts. */
 const skippedNote = (visit: Visit, jobs: readonly JobRuns[]): Child => {
   const { view } = periodOfPage(visit);
   const skipped = visit.query.get('decision') || view === 'day' ? [] : skippedEntirely(jobs);

@@ -49,6 +49,6 @@ export const dayMarks = (day: DayRuns | undefined): Child =>
         ...(day.occurrences.length > 0 ? day.occurrences.map(timeMark) : countMarks(day)),
       );
 
-/** Returns the jobs of which blackouts suppress every run of the period. */
+/** Returns the jobs whose runs in the period are all suppressed by blackouts. */
 export const skippedEntirely = (jobs: readonly JobRuns[]): readonly JobRuns[] =>
   jobs.filter(({ due, suppressed_by_blackout }) => due > 0 && due === suppressed_by_blackout);

@@ -9,10 +9,11 @@ export type BodyFields = Readonly<Record<string, string>>;
 export type PreviewCandidate = readonly [name: string, ...pointers: string[]];
 
 export type RetrySchedule = {
-  /** `same`: a retry has the signature of the first attempt. `anew`: a new signature, with the time of the attempt if a time is signed. */
+  /** `same`: retries repeat the signature of the first attempt. `anew`: each attempt is signed again, with its own time if one is signed. */
   readonly signs: 'same' | 'anew';
   /**
-   * Between the attempts that the provider makes on its own; empty: only one. If only a total time or a range is documented, the longest.
+   * The delays between the attempts that the provider makes on its own; empty if it makes only one. Where it documents only a total
+   * time or a range, these are the longest delays.
    */
   readonly delaysSeconds: readonly number[];
   /** How long after the first attempt a person can have it sent again; 0: not at all. */

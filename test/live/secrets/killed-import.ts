@@ -9,7 +9,7 @@ import type { SecretCase } from './secret-case.ts';
 
 /** A recognisable text that is part of everything that this test imports. */
 const CANARY = 'memoryCanaryThatNobodyMaySee';
-/** So many that the import takes longer than until the last kill. */
+/** Enough for the import to last until after the last kill. */
 const ENTRIES = 15_000;
 
 type Job = { readonly status: string; readonly done: number; readonly total: number };

@@ -1,0 +1,17 @@
+import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
+
+/** Of an agent, the broker is asked only for the connections of its newest credentials, some at a time. */
+const MAX_KEYS = 20;
+const KEYS_AT_ONCE = 10;
+
+/**
+ * Returns whether a runner with one of these public keys, of which the newest are first, is connected.
+ * @throws Refusal unavailable
+ */
+export const isRunnerConnected = async (broker: RunnerBroker, keys: readonly string[]): Promise<boolean> => {
+  for (let from = 0; from < Math.min(keys.length, MAX_KEYS); from += KEYS_AT_ONCE) {
+    const connections = await broker.connectionsOf(keys.slice(from, from + KEYS_AT_ONCE));
+    if (connections.some(({ until }) => until === null)) return true;
+  }
+  return false;
+};
