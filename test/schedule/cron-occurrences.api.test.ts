@@ -146,6 +146,34 @@ test('if an occurrence is skipped while an earlier one is due, the earlier one s
   );
 });
 
+test('an occurrence that is decided while the list is read is in it once', async () => {
+  p.clock.now = () => Date.parse('2126-03-05T09:30:00Z');
+  const job_id = await createJob(other, { name: 'Decided', cron_expr: '0 * * * *' });
+  p.clock.now = () => Date.parse('2126-03-05T10:00:05Z');
+  const { rows } = p.reads;
+  let isRead = false;
+  p.reads.rows = (async (...given: Parameters<typeof rows>) => {
+    const found = await rows.apply(p.reads, given);
+    if (isRead || !found.some((row) => 'next_fire_at' in (row as object))) return found;
+    isRead = true;
+    await decideDueJobs(p);
+    await p.waitForProjections();
+    return found;
+  }) as typeof rows;
+  try {
+    const found = await list({ from: '2126-03-05T10:00:00Z', to: '2126-03-05T13:00:00Z', agent_id: other });
+    assert.ok(isRead);
+    const times = found.filter((one) => one.job_id === job_id).map(({ due_at, predicted }) => [due_at.slice(11, 16), predicted]);
+    assert.equal(times, [
+      ['10:00', false],
+      ['11:00', true],
+      ['12:00', true],
+    ]);
+  } finally {
+    p.reads.rows = rows;
+  }
+});
+
 test('a request for the list of occurrences is refused if its period is empty or longer than 32 days, but not if it is a month in which clocks go back', async () => {
   for (const query of ['from=2126-03-05T00:00:00Z&to=2126-03-05T00:00:00Z', 'from=2126-03-01T00:00:00Z&to=2126-04-02T00:00:01Z']) {
     const { status, body } = await p.send('GET', `${p.tenant}/cron-occurrences?${query}`);
