@@ -50,12 +50,11 @@ const nextOf = async (ctx: Ctx, recurrence: Recurrence, { agent_id, after, job }
 const nextOfJob = async (ctx: Ctx, { id, agent_id }: { readonly id: string; readonly agent_id: string }, state: CronJob.CronJob) => {
   const { status, next_fire_at, scheduled_at } = state;
   if (status !== 'active' || next_fire_at === null) return [];
-  const decided = await decidedOf(ctx.reads, ctx.tenant, id, next_fire_at);
-  return nextOf(ctx, CronJob.recurrenceOf(state, scheduled_at, ctx.parseCron), {
-    agent_id,
-    after: new Date(Math.max(Date.parse(next_fire_at), Date.parse(ctx.at()) - CronRun.MAX_LATENESS_MS) - 1).toISOString(),
-    job: { id, decided, now: ctx.at(), isInactive: await isInactive(ctx, state) },
-  });
+  // `next_fire_at` of the state is that of the last change of the schedule: decisions do not move it.
+  const after = new Date(Math.max(Date.parse(next_fire_at), Date.parse(ctx.at()) - CronRun.MAX_LATENESS_MS) - 1).toISOString();
+  const decided = await decidedOf(ctx.reads, ctx.tenant, id, after);
+  const job = { id, decided, now: ctx.at(), isInactive: await isInactive(ctx, state) };
+  return nextOf(ctx, CronJob.recurrenceOf(state, scheduled_at, ctx.parseCron), { agent_id, after, job });
 };
 
 const details = `The next ${PREVIEW_LENGTH} times at which the job is due, with those that a blackout suppresses.`;

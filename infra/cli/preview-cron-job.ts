@@ -58,7 +58,7 @@ export const draftOf = (args: PreviewArguments): PreviewTarget => {
 const Preview = z.array(
   z.object({ due_at: z.string(), decision: z.string(), reason: z.string().nullable(), blackout_id: z.string().nullable() }),
 );
-const Job = z.object({ timezone: z.string().nullable() });
+const Job = z.object({ timezone: z.string().nullable(), status: z.string() });
 type Occurrence = z.output<typeof Preview>[number];
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
@@ -66,7 +66,7 @@ const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const lineOf = ({ due_at, decision, reason, blackout_id }: Occurrence, zone: string): string => {
   const local = localTimeOf(due_at, zone);
   const weekday = WEEKDAYS[Temporal.PlainDateTime.from(local).dayOfWeek - 1];
-  const why = reason === null ? '' : ` (${reason}${blackout_id === null ? '' : ` ${blackout_id}`})`;
+  const why = reason === null ? '' : ` (${reason.replaceAll('_', ' ')}${blackout_id === null ? '' : ` ${blackout_id}`})`;
   return `${due_at}  ${weekday} ${local.replace('T', ' ')} ${zone}  ${decision === 'fired' ? 'fires' : decision}${why}`;
 };
 
@@ -77,19 +77,24 @@ const find = async ({ agent: name, job, draft }: PreviewTarget, { url, key }: Co
   const { tenant, agent } = await api.find(name);
   const path = `/tenant/${tenant}/agents/${agent}/cron-jobs`;
   if (job !== null) {
-    const { timezone } = await api.get(Job, `${path}/${job}`);
-    return { timezone, occurrences: await api.get(Preview, `${path}/${job}/preview`) };
+    const { timezone, status } = await api.get(Job, `${path}/${job}`);
+    return { timezone, status, occurrences: await api.get(Preview, `${path}/${job}/preview`) };
   }
   const body = { name: 'Draft', target_kind: 'internal_agent', target: agent, ...draft };
-  return { timezone: draft.timezone, occurrences: await api.post(Preview, `${path}/preview`, { body, idempotencyKey: randomUUID() }) };
+  return {
+    timezone: draft.timezone,
+    status: 'active',
+    occurrences: await api.post(Preview, `${path}/preview`, { body, idempotencyKey: randomUUID() }),
+  };
 };
 
 /** Also prints whether the job would fire, and if not, why. Returns the exit code: 1 if the service refuses or does not answer. */
 export const previewCronJob = async (target: PreviewTarget, connection: Connection): Promise<number> => {
   try {
-    const { timezone, occurrences } = await find(target, connection);
+    const { timezone, status, occurrences } = await find(target, connection);
     const shown = occurrences.slice(0, target.count);
-    const lines = shown.length === 0 ? ['It is not due any more'] : shown.map((occurrence) => lineOf(occurrence, timezone ?? 'UTC'));
+    const none = status === 'paused' ? 'The job is paused, so it is not due' : 'It is not due any more';
+    const lines = shown.length === 0 ? [none] : shown.map((occurrence) => lineOf(occurrence, timezone ?? 'UTC'));
     for (const line of connection.json ? [JSON.stringify(shown)] : lines) printLine(line);
     return 0;
   } catch (error) {

@@ -70,6 +70,8 @@ test('annals cron preview accepts a draft with an interval, a daily time or a si
   const { code, lines } = await preview({ job: String(id), count: '1' });
   assert.is(code, 0);
   assert.match(lines[0]!, / {2}Mon \d{4}-\d\d-\d\d 06:15:00 Asia\/Tokyo {2}fires$/);
+  await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs/${id}/pause`);
+  assert.equal((await preview({ job: String(id) })).lines, ['The job is paused, so it is not due']);
 });
 
 test('annals cron preview with wrong arguments prints a usage error', async () => {

@@ -38,6 +38,25 @@ test('after a downtime, the preview of a job has the due time that still fires, 
   p.clock.now = () => START;
 });
 
+test('the preview of an old job reads only the decisions since its first shown time, however many there were before', async () => {
+  const job = await createJob();
+  p.clock.now = () => START + 2_000 * HOUR_MS;
+  const { rows } = p.reads;
+  const starts: string[] = [];
+  p.reads.rows = ((query: never, args: Json) => {
+    if (args.job_id === job) starts.push(args.from as string);
+    return rows.call(p.reads, query, args as never);
+  }) as typeof rows;
+  try {
+    const shown = await preview(job);
+    assert.equal(starts, [new Date(START + 1_999 * HOUR_MS - 1).toISOString()]);
+    assert.is(shown[0]!.due_at, new Date(START + 1_999.5 * HOUR_MS).toISOString());
+  } finally {
+    p.reads.rows = rows;
+    p.clock.now = () => START;
+  }
+});
+
 test('in the preview of a job, no time fires while its agent is inactive; a paused job has no times', async () => {
   const job = await createJob();
   await p.send('PATCH', AGENT, { body: { is_active: false } });
