@@ -18,14 +18,16 @@ const MAX_BUSIEST = 5;
 
 type Job = Pick<Occurrence, 'job_id' | 'agent_id' | 'job_name' | 'job_status'>;
 
-/** Links to the page of a job; a deleted job has none. */
-export const jobLink = (visit: Visit, { job_id, agent_id, job_name, job_status }: Job): Child =>
-  job_status === 'archived'
-    ? span({ class: 'row-name', title: `${job_name} (deleted)` }, `${job_name} (deleted)`)
-    : a(
-        { class: 'row-name', title: job_name, href: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) },
-        job_name,
-      );
+const nameOf = ({ job_name, job_status }: Job): string => (job_status === 'archived' ? `${job_name} (deleted)` : job_name);
+
+/** Returns the URL of the page of a job; a deleted job has none. */
+const hrefOf = (visit: Visit, { job_id, agent_id, job_status }: Job): string | null =>
+  job_status === 'archived' ? null : tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`);
+
+export const jobLink = (visit: Visit, job: Job): Child => {
+  const [title, href] = [nameOf(job), hrefOf(visit, job)];
+  return href === null ? span({ class: 'row-name', title }, title) : a({ class: 'row-name', title, href }, title);
+};
 
 const minuteOf = (at: string, zone: string): string => {
   const { date, time } = localTimeOf(at, zone);
@@ -70,9 +72,8 @@ const timeTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: 
     dataTable<Occurrence>(
       {
         ...{ title: 'Due times', kind: 'cron-occurrence', nameTitle: 'Job', id: ({ occurrence_id }) => occurrence_id },
-        name: ({ job_name, job_status }) => (job_status === 'archived' ? `${job_name} (deleted)` : job_name),
-        href: ({ job_id, agent_id, job_status }) =>
-          job_status === 'archived' ? null : tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`),
+        name: nameOf,
+        href: (occurrence) => hrefOf(visit, occurrence),
         details: ({ agent_id }) => agentName(agent_id),
         columns: [
           { title: 'Decision', look: 'state', cell: stateBadge },

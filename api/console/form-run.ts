@@ -60,8 +60,10 @@ export const show = async (
 };
 
 /** Shows the page of an unknown path, or why the visitor can no longer read the tenant. */
-export const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Response =>
-  htmlResponse(c, framed(deps.assets, visit, refusedPage(visit)), 404);
+export const showUnknown = async (c: Context, deps: ConsoleDeps, visit: Visit): Promise<Response> => {
+  await visit.navCounts?.ready;
+  return htmlResponse(c, framed(deps.assets, visit, refusedPage(visit)), 404);
+};
 
 /**
  * Finds the operation of a form, and checks that the visitor may call it. If not, returns the response that says so.

@@ -3,10 +3,18 @@ import { boundedMap } from '../http/scoped-cache.ts';
 import { compareTokens } from './live.ts';
 import type { Counts, Visit } from './visit.ts';
 
-type Read = { readonly token: string; readonly done: Promise<void> };
-
-/** The counts that a browser has seen last. `token` is that of the newest change which they contain for certain. */
-type Known = { at: number; token: string; counts: Counts | null; running: Read | null; next: Read | null };
+/**
+ * The counts that a browser has seen last. They contain the changes up to `token`; `wanted` is the newest change that a
+ * page of the browser had to show. At most one read follows the running one.
+ */
+type Known = {
+  at: number;
+  token: string;
+  wanted: string;
+  counts: Counts | null;
+  running: { readonly token: string; readonly done: Promise<void> } | null;
+  next: Promise<void> | null;
+};
 
 /** For how long counts are reused, in milliseconds, unless the page must show a later change. */
 const REUSED_MS = 5_000;
@@ -21,7 +29,7 @@ const known = boundedMap<Known>(MAX_BROWSERS);
 const isCounted = ({ tenant, asOf, may }: Visit): boolean => tenant !== null && asOf === null && may('tenant:read');
 
 const knownOf = (key: string): Known => {
-  const last = known.get(key) ?? { at: Number.NEGATIVE_INFINITY, token: '', counts: null, running: null, next: null };
+  const last = known.get(key) ?? { at: Number.NEGATIVE_INFINITY, token: '', wanted: '', counts: null, running: null, next: null };
   known.set(key, last);
   return last;
 };
@@ -40,36 +48,32 @@ const store = async (last: Known, token: string, read: ReadCounts): Promise<void
   last.running = null;
 };
 
-/** Reads the counts of a browser with this change. One read runs at a time, and at most one follows it. */
-const refresh = (last: Known, token: string, read: ReadCounts): Promise<void> => {
-  if (last.running === null) last.running = { token, done: store(last, token, read) };
-  if (compareTokens(last.running.token, token) >= 0) return last.running.done;
-  const { running, next } = last;
-  const done =
-    next?.done ??
-    running.done.then(() => {
-      const wanted = last.next?.token ?? token;
-      last.next = null;
-      return refresh(last, wanted, read);
-    });
-  last.next = { token: later(next?.token ?? '', token), done };
-  return done;
+/** Reads the counts of a browser with the newest change that it must show. */
+const refresh = (last: Known, read: ReadCounts): Promise<void> => {
+  last.running ??= { token: last.wanted, done: store(last, last.wanted, read) };
+  if (compareTokens(last.running.token, last.wanted) >= 0) return last.running.done;
+  last.next ??= last.running.done.then(() => {
+    last.next = null;
+    return refresh(last, read);
+  });
+  return last.next;
 };
 
 /**
  * Returns a page with the counts that its browser has seen last, and starts to read them again if they are old or lack
- * the change of `token`. A page for which nothing `isRead`, as the answer to a form, has them as they are.
+ * the change of `token`, or one of an earlier page. A page for which nothing `isRead`, as the answer to a form, has them as they are.
  */
 export const countingIn = (visit: Visit, send: Send, token: string, isRead: boolean): Visit => {
   if (!isCounted(visit)) return visit;
   const { tenant_id } = visit.params as { readonly tenant_id: string };
   const last = knownOf(`${visit.nameCache.session} ${tenant_id}`);
-  const hasChange = (): boolean => compareTokens(last.token, token) >= 0;
+  last.wanted = later(last.wanted, token);
+  const hasChange = (): boolean => compareTokens(last.token, last.wanted) >= 0;
   const isNew = last.counts !== null && performance.now() - last.at < REUSED_MS && hasChange();
   // Pages do not list this call, because most of them do not make it.
   const read: ReadCounts = (wanted) =>
     createAsk(send)(visit.rows.readOverviewCounts, { tenant_id }, { headers: wanted === '' ? {} : { 'consistency-token': wanted } });
-  const ready = isNew || !isRead ? Promise.resolve() : Promise.race([refresh(last, token, read), after(MAX_WAIT_MS)]);
+  const ready = isNew || !isRead ? Promise.resolve() : Promise.race([refresh(last, read), after(MAX_WAIT_MS)]);
   const navCounts = {
     ready,
     get current() {

@@ -125,17 +125,19 @@ const decidedIn = (job_id: string, rows: readonly Row[]): ReadonlySet<number> =>
     ),
   );
 
-const coveredFor = async ({ ctx, wanted: { bounds }, coveredOf, ...counting }: Counting, agent_id: string): Promise<readonly Covered[]> => {
+const coveredFor = async (counting: Counting, agent_id: string): Promise<readonly Covered[]> => {
+  const { ctx, wanted, coveredOf } = counting;
   const known = coveredOf.get(agent_id);
   if (known) return known;
-  const covered = await inSlices(coveredPeriods(counting.blackouts!, agent_id, bounds[0]!, bounds.at(-1)!));
+  counting.blackouts ??= await blackoutsOf(ctx.reads, ctx.tenant);
+  const { bounds } = wanted;
+  const covered = await inSlices(coveredPeriods(counting.blackouts, agent_id, bounds[0]!, bounds.at(-1)!));
   coveredOf.set(agent_id, covered);
   return covered;
 };
 
 const predictedOf = async (counting: Counting, planned: Planned, rows: readonly Row[]): Promise<readonly OutcomeCount[]> => {
   const { ctx, wanted } = counting;
-  counting.blackouts ??= await blackoutsOf(ctx.reads, ctx.tenant);
   const covered = await coveredFor(counting, planned.agent_id);
   const options = { bounds: wanted.bounds, now: ctx.at(), covered, decided: decidedIn(planned.id, rows) };
   return inSlices(predictedCounts(planned, options));

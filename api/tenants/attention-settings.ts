@@ -29,7 +29,7 @@ const DOLLARS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maxim
 const dollars = (micros: number): string => `$${DOLLARS.format(usdOf(micros))}`;
 
 /** `held` are the deliveries that something holds: those that a budget holds are counted with it. */
-const spentBudgets = async (ctx: Ctx, agent_ids: readonly string[] | undefined, held: readonly HeldDeliveries[]): Promise<Found[]> => {
+const budgetsToWatch = async (ctx: Ctx, agent_ids: readonly string[] | undefined, held: readonly HeldDeliveries[]): Promise<Found[]> => {
   const at = ctx.at();
   const agents = await limitedAgents(ctx.reads, { tenant_id: ctx.tenant, agent_ids });
   const found = agents.map(async ({ id, hourly_limit_micros: limit }): Promise<Found[]> => {
@@ -103,7 +103,7 @@ export const settingsAttention = async (ctx: Ctx, held: readonly HeldDeliveries[
     ctx.may('tenant:keys:write'),
   ]);
   const found = await Promise.all([
-    spentBudgets(ctx, agent_ids, held),
+    budgetsToWatch(ctx, agent_ids, held),
     missedCronRuns(ctx, agent_ids),
     mayReadIntegrations ? secretOverlaps(ctx) : [],
     mayReadIntegrations ? silent(ctx) : [],

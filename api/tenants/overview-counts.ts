@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import { agentCounts } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { countSessions } from '../../projections/sessions/session.queries.ts';
@@ -10,6 +9,7 @@ import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { agentVisibility, readableAgents, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { answerableAgents } from '../sessions/tenant-sessions.ts';
+import { spentBudgets } from '../webhooks/delivery-states.ts';
 import { before } from './overview-figures.ts';
 
 export { MAX_DEAD };
@@ -46,13 +46,12 @@ const waitingSessions = async (ctx: Ctx): Promise<number> => {
 
 /** Returns those agents whose hourly budget is spent. */
 const spentAgents = async (ctx: Ctx, agent_ids: readonly string[] | undefined): Promise<readonly string[]> => {
-  const at = ctx.at();
   const limited = await limitedAgents(ctx.reads, { tenant_id: ctx.tenant, agent_ids });
-  const found = limited.map(async ({ id: agent_id, hourly_limit_micros: limit_micros }) => {
-    const { state } = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id, at));
-    return BudgetHour.isSpent(state, { agent_id, limit_micros, at }) ? [agent_id] : [];
-  });
-  return (await Promise.all(found)).flat();
+  const spent = await spentBudgets(
+    ctx,
+    limited.map(({ id }) => id),
+  );
+  return spent.map(({ agent_id }) => agent_id);
 };
 
 const stoppedAgents = async (ctx: Ctx): Promise<number> => {

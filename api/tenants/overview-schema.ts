@@ -56,7 +56,7 @@ export const Attention = z
   .object({
     kind: z.enum(ATTENTION_KINDS).meta({
       description:
-        '`deliveries_dead`: given up in the last 24 hours; `approval_open`: an agent waits for a decision; `budget_spent`, `budget_near`: all, or 80 % of the hourly budget is used; `runner_missing`: deliveries wait, and no runner is connected; `runner_failing`: deliveries fail and are tried again; `deliveries_blocked`: blocked more often than usual; `integration_silent`: in use, but without a delivery for 24 hours; `cron_missed`: runs that were due while the platform was down; `deliveries_held`: held by a rule; `api_key_expiring`: expires within 7 days, or expired within 24 hours; `secret_overlap`: the previous secret is still accepted',
+        '`deliveries_dead`: received in the last 24 hours and given up; `approval_open`: an agent waits for a decision; `budget_spent`, `budget_near`: all, or 80 % of the hourly budget is used; `runner_missing`: deliveries wait, and no runner is connected; `runner_failing`: deliveries fail and are tried again; `deliveries_blocked`: blocked more often than usual; `integration_silent`: in use, but without a delivery for 24 hours; `cron_missed`: runs that were due while the platform was down; `deliveries_held`: held by a rule; `api_key_expiring`: expires within 7 days, or expired within 24 hours; `secret_overlap`: the previous secret is still accepted',
     }),
     severity: z.enum(SEVERITIES).meta({
       description: '`error`: something is lost if no one acts; `warning`: something does not work; `info`: to be known',

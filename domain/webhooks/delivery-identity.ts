@@ -22,7 +22,12 @@ export const valueFrom = (
   const value = headers.length === 1 ? request.header(headers[0]!) : firstHeader(request, headers);
   if (value?.includes(VALUE_SEPARATOR)) return SEVERAL;
   if (value !== undefined && shared !== undefined && body)
-    return firstHeader(request, headers.slice(0, -1)) ? value : `${value}-${body.sha256}`;
+    return firstHeader(
+      request,
+      headers.filter((name) => name !== shared),
+    )
+      ? value
+      : `${value}-${body.sha256}`;
   if (value !== undefined || !body) return value;
   const pointer = pointers.find((each) => body.fields[each]);
   if (pointer !== undefined) return body.fields[pointer];

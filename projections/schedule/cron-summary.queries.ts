@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { MAX_LISTED } from '../../domain/schedule/impact.ts';
 import type { CursorKey } from '../cursor.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
@@ -51,9 +52,6 @@ export const jobsWithOccurrences = (reads: Reads, selected: SelectedJobs, after:
 /** The maximum number of recorded occurrences that are counted at once. */
 export const MAX_COUNTED = 500_000;
 
-/** The maximum number of due times that `recordedCounts` returns for a day and a decision. */
-const MAX_FIRST = 3;
-
 type Counted = Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'> & {
   /** The starts of the days. */
   readonly days: readonly string[];
@@ -94,7 +92,7 @@ const counts = defineQuery((db, { tenant_id, job_ids, next_fire_at, from, to, da
       'run.reason',
       sql<number>`width_bucket(run.due_at, ${days}::timestamptz[]) - 1`.as('day'),
       cast<number>(fn.countAll(), 'integer').as('runs'),
-      sql<number[]>`(array_agg(extract(epoch from run.due_at)::float8 * 1000 order by run.due_at))[1:${sql.lit(MAX_FIRST)}]`.as('first'),
+      sql<number[]>`(array_agg(extract(epoch from run.due_at)::float8 * 1000 order by run.due_at))[1:${sql.lit(MAX_LISTED)}]`.as('first'),
       sql<
         number[] | null
       >`(array_agg(extract(epoch from run.due_at)::float8 * 1000 order by run.due_at, run.id) filter (where ${IS_AHEAD}))[1:${max_ahead}::integer]`.as(

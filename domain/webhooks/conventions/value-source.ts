@@ -1,7 +1,7 @@
 /**
  * Where the delivery id or the event name is: the first of `headers` that is present or, without one, the first of the body fields
- * `pointers` that exists; with `orDigest`, otherwise the SHA-256 of the body. Several deliveries can have the same value of `shared`, the
- * last of `headers`: the SHA-256 of the body then belongs to the id.
+ * `pointers` that exists; with `orDigest`, otherwise the SHA-256 of the body. Several deliveries can have the same value of `shared`,
+ * which is one of `headers`: the SHA-256 of the body then belongs to the id.
  */
 export type ValueSource = {
   readonly headers: readonly string[];
