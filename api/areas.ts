@@ -8,24 +8,27 @@ import { autocompleteArea } from './autocomplete/autocomplete.area.ts';
 import { benchmarksArea } from './benchmarks/benchmarks.area.ts';
 import { billingArea } from './billing/billing.area.ts';
 import { credentialsArea } from './credentials/credentials.area.ts';
+import { deliveriesArea } from './deliveries/deliveries.area.ts';
 import { filesArea } from './files/files.area.ts';
+import { guardrailsArea } from './guardrails/guardrails.area.ts';
 import type { Operations } from './http/operation.ts';
 import type { PlainPaths, PlainRowsOf } from './http/plain-route.ts';
 import { apiKeysArea } from './identity/api-keys.area.ts';
 import { usersArea } from './identity/users.area.ts';
+import { integrationsArea } from './integrations/integrations.area.ts';
 import { mailArea } from './mail/mail.area.ts';
 import { marketplaceArea } from './marketplace/marketplace.area.ts';
 import { memoryArea } from './memory/memory.area.ts';
 import { operatorsArea } from './operations/operators.area.ts';
+import { redactionArea } from './redaction/redaction.area.ts';
 import { runnersArea } from './runners/runners.area.ts';
 import { schedulesArea } from './schedule/schedules.area.ts';
 import { sessionsArea } from './sessions/sessions.area.ts';
+import { skillWebhooksArea } from './skill-calls/skill-webhooks.area.ts';
 import { skillsArea } from './skills/skills.area.ts';
 import { chatSettingsArea } from './slack/chat-settings.area.ts';
 import { tenantsArea } from './tenants/tenants.area.ts';
 import { toolsArea } from './tools/tools.area.ts';
-import { skillWebhooksArea } from './webhooks/skill-webhooks.area.ts';
-import { webhooksArea } from './webhooks/webhooks.area.ts';
 
 /** All areas of the API, in the order of the OpenAPI document. */
 export const areas = [
@@ -37,7 +40,10 @@ export const areas = [
   modelsArea,
   toolsArea,
   apiKeysArea,
-  webhooksArea,
+  integrationsArea,
+  guardrailsArea,
+  deliveriesArea,
+  redactionArea,
   runnersArea,
   credentialsArea,
   benchmarksArea,

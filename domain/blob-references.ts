@@ -1,5 +1,7 @@
 import type { BenchmarkEvent } from './benchmarks/benchmark.ts';
 import type { BenchmarkRunEvent } from './benchmarks/benchmark-run.ts';
+import { factsOf } from './deliveries/delivery.ts';
+import type { MailFacts } from './deliveries/mail-delivery.ts';
 import type { DomainEvent, Metadata, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
 import type { AttachmentEvent } from './mail/attachment.ts';
@@ -8,8 +10,6 @@ import type { AgentMemoryEvent } from './memory/agent-memory.ts';
 import type { MemoryImportEvent } from './memory/memory-import.ts';
 import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
-import { factsOf } from './webhooks/delivery.ts';
-import type { MailFacts } from './webhooks/mail-delivery.ts';
 
 /** The digests of the stored contents that an event refers to. */
 type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Extract<E, { type: T }>['data']) => readonly string[] };

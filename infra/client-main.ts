@@ -2,9 +2,9 @@
 import { defineCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
 import { apiCommand } from './cli/api/api-command.ts';
-import { clientLoginCommand } from './cli/client-login-command.ts';
+import { triggerCommand } from './cli/deliveries/trigger-command.ts';
 import { runnerCommand } from './cli/runner-command.ts';
-import { triggerCommand } from './cli/trigger-command.ts';
+import { clientLoginCommand } from './cli/sign-in/client-login-command.ts';
 import { ignoreBrokenPipe, watchOutput } from './logging/nonblocking-stdout.ts';
 import { finish, printError } from './processes/exit.ts';
 import { runCli } from './run-cli.ts';

@@ -1,21 +1,21 @@
 import { defineCommand } from 'citty';
 import { apiCommand } from './cli/api/api-command.ts';
 import { isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
-import { auditCommand } from './cli/audit-commands.ts';
-import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
-import { blobsCommand } from './cli/blob-commands.ts';
+import { auditCommand } from './cli/audit/audit-commands.ts';
+import { exportCommand, importCommand } from './cli/audit/export-command.ts';
+import { backupCommand, restoreCommand } from './cli/backup/backup-commands.ts';
+import { storeCommand } from './cli/backup/store-commands.ts';
+import { blobsCommand } from './cli/blobs/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { cronCommand } from './cli/cron-command.ts';
-import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
-import { exportCommand, importCommand } from './cli/export-command.ts';
-import { keysCommand } from './cli/key-commands.ts';
-import { loginCommand } from './cli/login-command.ts';
+import { deliveriesCommand, redriveCommand } from './cli/deliveries/delivery-commands.ts';
+import { triggerCommand } from './cli/deliveries/trigger-command.ts';
+import { verifyCommand } from './cli/projections/verify-command.ts';
 import { runnerCommand } from './cli/runner-command.ts';
-import { storeCommand } from './cli/store-commands.ts';
+import { keysCommand } from './cli/sign-in/key-commands.ts';
+import { loginCommand } from './cli/sign-in/login-command.ts';
 import { SERVICES } from './cli/systemd-unit.ts';
-import { triggerCommand } from './cli/trigger-command.ts';
-import { vaultCommand } from './cli/vault-commands.ts';
-import { verifyCommand } from './cli/verify-command.ts';
+import { vaultCommand } from './cli/vault/vault-commands.ts';
 import { finish } from './processes/exit.ts';
 import { becomeLean } from './processes/lean-process.ts';
 import { runFromCopy } from './processes/program-copy.ts';
@@ -80,7 +80,7 @@ export const mainCommand = defineCommand({
       },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
-        const { rebuild } = await import('./cli/rebuild-projections.ts');
+        const { rebuild } = await import('./cli/projections/rebuild-projections.ts');
         const options = {
           projection: args.projection,
           all: args.all === true,
@@ -119,7 +119,7 @@ export const mainCommand = defineCommand({
       args: { json: JSON_OPTION },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
-        const { doctor } = await import('./cli/doctor.ts');
+        const { doctor } = await import('./cli/doctor/doctor.ts');
         await finish(await doctor(await readConfig(), { json: args.json === true }));
       },
     }),

@@ -5,7 +5,7 @@ import { basename, extname, join } from 'node:path';
 export const ENTRY_POINTS = [
   'infra/main.ts',
   'infra/processes/lean-main.mjs',
-  'infra/reactors/relay-main.mjs',
+  'infra/relay/relay-main.mjs',
   'infra/postgres/create-database.ts',
   'infra/nats/write-server-config.ts',
   'infra/mail/mail-worker.ts',
@@ -13,7 +13,7 @@ export const ENTRY_POINTS = [
   'infra/spool/spool-worker.ts',
   'infra/files/scan-worker.ts',
   'infra/guardrails/rules-worker.ts',
-  'infra/webhooks/verification-worker.ts',
+  'infra/deliveries/verification-worker.ts',
 ] as const;
 export type EntryPoint = (typeof ENTRY_POINTS)[number];
 

@@ -43,9 +43,9 @@ export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   'test/sessions/attachment.api.test.ts': { seconds: 3, why: 'uploads an attachment of 25 MiB' },
   'test/skills/skill-import.api.test.ts': { seconds: 3, why: 'imports an archive of 10 MiB' },
   'test/test-process.test.ts': { seconds: 5, why: 'starts test processes and waits for their ends' },
-  'test/webhooks/body-limits.api.test.ts': { seconds: 6, why: 'sends bodies of 25 MiB' },
-  'test/webhooks/large-body.api.test.ts': { seconds: 9, why: 'stores many bodies of several megabytes' },
-  'test/webhooks/try-guardrails.api.test.ts': { seconds: 3, why: 'evaluates rules until they exceed the time limit' },
+  'test/bodies/body-limits.api.test.ts': { seconds: 6, why: 'sends bodies of 25 MiB' },
+  'test/bodies/large-body.api.test.ts': { seconds: 9, why: 'stores many bodies of several megabytes' },
+  'test/guardrails/try-guardrails.api.test.ts': { seconds: 3, why: 'evaluates rules until they exceed the time limit' },
 };
 
 export const processorLimitOf = (file: string): number => EXCEPTIONS[file]?.seconds ?? USUAL_LIMIT;

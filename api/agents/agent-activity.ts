@@ -9,7 +9,7 @@ import { agents } from '../../projections/agents/agent.ts';
 import { hoursByAgent, queueByAgent, receivedByAgent } from '../../projections/agents/agent-activity.queries.ts';
 import { dailyCosts } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
-import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { idList } from '../http/id-list.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';

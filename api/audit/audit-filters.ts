@@ -3,7 +3,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as User from '../../domain/identity/user.ts';
 import { AUDIT_CATEGORIES, type AuditCategory, actionsOf } from '../../projections/audit/audit-category.ts';
 import { AUDIT_BY, type AuditFilter } from '../../projections/audit/audit-log.queries.ts';
-import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById } from '../../projections/deliveries/delivery.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { TimeRange } from '../http/paging.ts';
 

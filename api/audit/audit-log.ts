@@ -5,7 +5,7 @@ import { type AuditFilter, auditCount, auditPage, hiddenCount } from '../../proj
 import { audit } from '../../projections/audit/audit-log.ts';
 import { actionWords } from '../../projections/audit/audit-sentence.ts';
 import { readCursorKey } from '../../projections/cursor.ts';
-import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Flag, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
 import { AuditListEntry, listEntries } from './audit-entries.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { recordedEventOf } from '../../domain/audit/recorded-event.ts';
+import * as Delivery from '../../domain/deliveries/delivery.ts';
 import { parseStream, type Recorded, tokenOf } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { notFound } from '../../domain/refusal.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { EXCLUDED_CATEGORIES, entryOf } from '../../projections/audit/audit-entry.ts';
 import { effectsOf, MAX_EFFECTS } from '../../projections/audit/audit-head.queries.ts';
 import { positionOfTenantEvent } from '../../projections/audit/audit-log.queries.ts';
-import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById } from '../../projections/deliveries/delivery.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
 export const RecordedEvent = z

@@ -12,7 +12,7 @@ import {
   type MentionFilter,
   type MentionType,
 } from '../../projections/autocomplete/mention.queries.ts';
-import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { agentsWithReadableChats, hiddenAgents, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';

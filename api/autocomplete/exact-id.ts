@@ -4,10 +4,10 @@ import { MAX_SORT_KEY, parseToken, sortKey, tokenOf } from '../../domain/event.t
 import { isId25 } from '../../domain/id.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { positionsOf } from '../../projections/audit/audit-head.queries.ts';
+import { deliveryById, deliveryByProviderId, type FoundDelivery } from '../../projections/deliveries/delivery.queries.ts';
+import { integrationName } from '../../projections/integrations/integration.queries.ts';
 import { cronJobById } from '../../projections/schedule/cron-job.queries.ts';
 import type { CronJobRead } from '../../projections/schedule/cron-job.ts';
-import { deliveryById, deliveryByProviderId, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
-import { integrationName } from '../../projections/webhooks/integration.queries.ts';
 import { hiddenAgents } from '../agents/readable-agents.ts';
 import { eventOf } from '../audit/event-detail.ts';
 import type { Ctx } from '../http/operation.ts';

@@ -6,10 +6,10 @@ import { addDays, HISTORY_DAYS, largestAnomaly } from '../../domain/billing/anom
 import { repricedMicros } from '../../domain/billing/repricing.ts';
 import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as Integration from '../../domain/integrations/integration.ts';
 import { usdOf } from '../../domain/money.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as Skill from '../../domain/skills/skill.ts';
-import * as Integration from '../../domain/webhooks/integration.ts';
 import { dailyCosts, usageByDay, usageOfMessages } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
 import type { Ctx } from '../http/operation.ts';

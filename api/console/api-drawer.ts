@@ -1,10 +1,10 @@
 import type { Call } from '../http/ask.ts';
-import { withoutSecrets } from './form.ts';
 import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
 import { copyButton } from './parts/short-id.ts';
 import { tags } from './parts/tags.ts';
 import { duration } from './parts/time.ts';
+import { withoutSecrets } from './secret-names.ts';
 import type { Visit } from './visit.ts';
 
 const { details, summary, ul, li, code, span, pre, div, a, p } = tags;

@@ -6,7 +6,7 @@ import type { OAuthClients } from '../../commands/credentials/oauth-clients.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { principalOf } from '../../domain/identity/user.ts';
 import { LinkedIdentityRead } from '../../projections/credentials/linked-identity.ts';
-import { activeProvidersOf } from '../../projections/webhooks/integration.queries.ts';
+import { activeProvidersOf } from '../../projections/integrations/integration.queries.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { PLAIN_SCHEMAS, plainRoute, plainRoutes } from '../http/plain-route.ts';

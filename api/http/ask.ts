@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { parseForDisplay } from '../../domain/webhooks/json-values.ts';
+import { parseForDisplay } from '../../domain/bodies/json-values.ts';
 import type { Answer, Call, Problem } from './answer.ts';
 import { expandPath } from './expand-path.ts';
 import type { Operation, Params } from './operation.ts';

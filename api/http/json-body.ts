@@ -1,10 +1,10 @@
+import { isPacked } from '../../domain/bodies/content-coding.ts';
 import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
 import { foreignCharsets, parseContentType } from '../../domain/content-type.ts';
 import { jsonFault } from '../../domain/json-fault.ts';
 import { scanJson } from '../../domain/json-scanner.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { shownValue } from '../../domain/shown-value.ts';
-import { isPacked } from '../../domain/webhooks/content-coding.ts';
 
 export const MAX_JSON_BYTES = 512 * 1024;
 const MAX_DEPTH = 64;

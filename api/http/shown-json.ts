@@ -1,2 +1,2 @@
 /** The console shows JSON with these functions. */
-export { isRawNumber, parseForDisplay } from '../../domain/webhooks/json-values.ts';
+export { isRawNumber, parseForDisplay } from '../../domain/bodies/json-values.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
+import type { ReadDelivery } from '../../commands/deliveries/delivery.ts';
 import { DIRECTIONS, type Message, readMessage } from '../../commands/mail/message.ts';
 import { MailSend, type MailSettings, sendMail } from '../../commands/mail/send-mail.ts';
-import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { Id25, idOf } from '../../domain/id.ts';
 import * as Attachment from '../../domain/mail/attachment.ts';

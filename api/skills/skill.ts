@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { requireRunner } from '../../commands/access/require-runner.ts';
+import { withExposure } from '../../commands/skill-calls/skill-webhook.ts';
 import { seesAllSkills } from '../../commands/skills/agent-skills.ts';
 import { authorSkill, createSkill, deleteSkill, SkillCreate, SkillUpdate, updateSkill } from '../../commands/skills/skill.ts';
-import { withExposure } from '../../commands/webhooks/skill-webhook.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import type { Doc } from '../../projections/read-model.ts';
 import { SKILL_SORTS, skillById, skillCount, skillPage, visibilityOf } from '../../projections/skills/skill.queries.ts';

@@ -1,13 +1,13 @@
 import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
+import { lastFailures } from '../../projections/deliveries/delivery-list.queries.ts';
+import type { HeldDeliveries } from '../../projections/deliveries/held-groups.queries.ts';
 import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
 import { blockedSince, failingAgents, givenUpSince, namesOf, stoppedDeliveries } from '../../projections/tenants/attention.queries.ts';
 import type { OpenCount } from '../../projections/tenants/overview-figures.queries.ts';
-import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
-import type { HeldDeliveries } from '../../projections/webhooks/held-groups.queries.ts';
+import { futureUntil, whyWords } from '../deliveries/held-words.ts';
 import type { Ctx } from '../http/operation.ts';
 import { isRunnerConnected } from '../runners/connected-runner.ts';
-import { futureUntil, whyWords } from '../webhooks/held-words.ts';
 import { before } from './overview-figures.ts';
 import type { Attention } from './overview-schema.ts';
 

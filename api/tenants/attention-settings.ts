@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import { usdOf } from '../../domain/money.ts';
+import type { HeldDeliveries } from '../../projections/deliveries/held-groups.queries.ts';
+import type { WebhookIntegrationRead } from '../../projections/integrations/integration.ts';
 import {
   expiringKeys,
   limitedAgents,
@@ -8,8 +10,6 @@ import {
   overlappingSecrets,
   silentIntegrations,
 } from '../../projections/tenants/attention.queries.ts';
-import type { HeldDeliveries } from '../../projections/webhooks/held-groups.queries.ts';
-import type { WebhookIntegrationRead } from '../../projections/webhooks/integration.ts';
 import { visibleAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { openApprovals } from '../sessions/approvals.ts';

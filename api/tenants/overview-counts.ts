@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { agentCounts } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
+import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { countSessions } from '../../projections/sessions/session.queries.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { limitedAgents, MAX_BUDGETS } from '../../projections/tenants/attention.queries.ts';
 import { countDead, MAX_DEAD, MAX_DEAD_EXAMINED } from '../../projections/tenants/overview-figures.queries.ts';
-import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { agentVisibility, readableAgents, visibleAgents } from '../agents/readable-agents.ts';
+import { spentBudgets } from '../deliveries/delivery-states.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { answerableAgents } from '../sessions/tenant-sessions.ts';
-import { spentBudgets } from '../webhooks/delivery-states.ts';
 import { before } from './overview-figures.ts';
 
 export { MAX_DEAD };

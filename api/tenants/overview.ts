@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { namesOf } from '../../projections/tenants/attention.queries.ts';
 import { hasAcknowledged } from '../../projections/tenants/overview-figures.queries.ts';
-import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';

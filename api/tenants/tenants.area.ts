@@ -1,5 +1,5 @@
 import type { Area, Needs } from '../area.ts';
-import { createDeliveryStates } from '../webhooks/delivery-states.ts';
+import { createDeliveryStates } from '../deliveries/delivery-states.ts';
 import { agentSummaryOperationOf } from './agent-summary.ts';
 import { eraseTenantOperations } from './erase-tenant.ts';
 import { invitationOperations, invitationRoutes } from './invitation.ts';

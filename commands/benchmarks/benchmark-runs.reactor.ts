@@ -1,8 +1,8 @@
 import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
 import { parseDataset, selectTasks } from '../../domain/benchmarks/dataset.ts';
+import { type BenchmarkDeliveryFacts, benchmarkDelivery } from '../../domain/deliveries/benchmark-delivery.ts';
 import type { Actor } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type BenchmarkDeliveryFacts, benchmarkDelivery } from '../../domain/webhooks/benchmark-delivery.ts';
 import { readAll } from '../blobs.ts';
 import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, INACTIVE_TEXTS } from '../schedule/agent-checks.ts';

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import * as Seller from '../../domain/billing/seller.ts';
 import { SUBSCRIPTION_STATUSES, type SubscriptionReport } from '../../domain/billing/subscription.ts';
 import { Id25 } from '../../domain/id.ts';
+import { stripe } from '../../domain/integrations/providers/stripe.ts';
+import { isFresh, verifySignature } from '../../domain/integrations/signature.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { recordSubscription } from '../../domain/tenants/tenant-subscription.ts';
-import { stripe } from '../../domain/webhooks/providers/stripe.ts';
-import { isFresh, verifySignature } from '../../domain/webhooks/signature.ts';
 import type { Ctx } from '../context.ts';
 import type { FindPlan } from './checkout.ts';
 

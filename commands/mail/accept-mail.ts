@@ -1,8 +1,8 @@
+import * as Delivery from '../../domain/deliveries/delivery.ts';
+import type { Authentication } from '../../domain/deliveries/mail-origin.ts';
 import { slugsIn } from '../../domain/mail/address.ts';
 import type { MailContent, MailFile } from '../../domain/mail/content.ts';
 import type { DeliveryReport } from '../../domain/mail/delivery-report.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
-import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 import type { StoredBlob } from '../blobs.ts';
 import { shownFilename } from '../files/filename.ts';
 import type { MessageParts } from './mail-content.ts';

@@ -1,13 +1,13 @@
+import * as Delivery from '../../domain/deliveries/delivery.ts';
+import { contentIn, MAIL_PROVIDER, type MailFacts } from '../../domain/deliveries/mail-delivery.ts';
+import type { Authentication } from '../../domain/deliveries/mail-origin.ts';
 import { type MailContent, sentIdIn } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
-import { contentIn, MAIL_PROVIDER, type MailFacts } from '../../domain/webhooks/mail-delivery.ts';
-import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 import type { Ctx } from '../context.ts';
-import type { ReadDelivery } from '../webhooks/delivery.ts';
-import { unreadableBody } from '../webhooks/delivery.ts';
+import type { ReadDelivery } from '../deliveries/delivery.ts';
+import { unreadableBody } from '../deliveries/delivery.ts';
 
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
 

@@ -1,11 +1,11 @@
+import type { DeliveryFacts } from '../../domain/deliveries/delivery.ts';
+import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/deliveries/mail-delivery.ts';
+import { withoutSplitMatches } from '../../domain/deliveries/redacted-mail.ts';
+import type { GuardrailVerdict } from '../../domain/guardrails/guardrail.ts';
 import type { MailContent } from '../../domain/mail/content.ts';
-import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import type { GuardrailVerdict } from '../../domain/webhooks/guardrail.ts';
-import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
-import { withoutSplitMatches } from '../../domain/webhooks/redacted-mail.ts';
-import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
-import type { GuardrailDecision } from '../webhooks/guarded-delivery.ts';
-import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
+import { applyGuardrails } from '../deliveries/apply-guardrails.ts';
+import type { GuardrailDecision } from '../deliveries/guarded-delivery.ts';
+import type { GuardrailPort } from '../deliveries/webhook-ports.ts';
 
 /** `record` appends the first event of a delivery; does nothing if it exists. */
 export type MailIntake = {

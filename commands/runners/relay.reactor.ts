@@ -1,6 +1,6 @@
+import type { DeliveryEvent } from '../../domain/deliveries/delivery.ts';
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
-import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * `id`: of the event; `token`: its position as a consistency token; `delivery`: null if there is none. Only for events of a session:

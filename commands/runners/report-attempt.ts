@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import * as Delivery from '../../domain/deliveries/delivery.ts';
 import type { Position } from '../../domain/event.ts';
 import { integer } from '../../domain/fields.ts';
 import { invalid, notFound, Refusal } from '../../domain/refusal.ts';
@@ -6,7 +7,6 @@ import * as AttemptReport from '../../domain/runners/attempt-report.ts';
 import { packTexts, problemKey, type ReportTexts, type SealedTexts, unpackTexts } from '../../domain/runners/report-texts.ts';
 import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { secret } from '../../domain/secret.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 import { redactReported, unredacted } from '../redaction/redaction-patterns.ts';
 

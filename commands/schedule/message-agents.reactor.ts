@@ -1,7 +1,7 @@
+import { type CronDeliveryFacts, cronDelivery } from '../../domain/deliveries/cron-delivery.ts';
+import * as Delivery from '../../domain/deliveries/delivery.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
-import { type CronDeliveryFacts, cronDelivery } from '../../domain/webhooks/cron-delivery.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 import type { DueRun } from './call-targets.reactor.ts';

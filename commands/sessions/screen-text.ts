@@ -1,7 +1,7 @@
+import type { GuardrailRule } from '../../domain/guardrails/guardrail-rule.ts';
+import * as TenantGuardrails from '../../domain/guardrails/tenant-guardrails.ts';
 import { detectIn, redactDetected } from '../../domain/redaction/detectors.ts';
 import { invalid } from '../../domain/refusal.ts';
-import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
-import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import type { Ctx } from '../context.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
+import * as Delivery from '../../domain/deliveries/delivery.ts';
 import { displayText, integer } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { conflict, invalid, Refusal } from '../../domain/refusal.ts';
@@ -7,7 +8,6 @@ import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { recordRefusedSession, requireBudget } from '../billing/budget.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { readModelChain } from '../runners/agent-runtime.ts';

@@ -1,4 +1,4 @@
-import type { Provider } from '../webhooks/provider.ts';
+import type { Provider } from '../integrations/provider.ts';
 
 /** By a request as in RFC 7009, or in the form of the named provider. */
 export type RevocationMethod = 'rfc7009' | 'github' | 'slack';

@@ -1,11 +1,11 @@
 import type { CredentialRequestEvent } from '../credentials/credential-request.ts';
+import type { BenchmarkDeliveryFacts } from '../deliveries/benchmark-delivery.ts';
+import type { CronDeliveryFacts } from '../deliveries/cron-delivery.ts';
+import { type DeliveryFacts, factsOf } from '../deliveries/delivery.ts';
+import type { MailFacts } from '../deliveries/mail-delivery.ts';
 import type { Recorded } from '../event.ts';
-import type { BenchmarkDeliveryFacts } from '../webhooks/benchmark-delivery.ts';
-import type { CronDeliveryFacts } from '../webhooks/cron-delivery.ts';
-import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
-import { labelsOf } from '../webhooks/guardrail.ts';
-import type { MailFacts } from '../webhooks/mail-delivery.ts';
-import type { SkillCallFacts } from '../webhooks/skill-call.ts';
+import { labelsOf } from '../guardrails/guardrail.ts';
+import type { SkillCallFacts } from '../skill-calls/skill-call.ts';
 import { bodyPart, validAttributes } from './message-body.ts';
 import type { Message, RunnerMessageType } from './runner-message.ts';
 import { sessionMessages } from './session-message.ts';

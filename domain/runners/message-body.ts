@@ -1,8 +1,8 @@
+import { mediaOf } from '../bodies/body-inspection.ts';
+import { payloadOf } from '../bodies/form-payload.ts';
 import { withoutByteOrderMark } from '../byte-order-mark.ts';
 import { plainType } from '../content-type.ts';
 import { scanJson } from '../json-scanner.ts';
-import { mediaOf } from '../webhooks/body-inspection.ts';
-import { payloadOf } from '../webhooks/form-payload.ts';
 
 export type MessageBody = {
   readonly contentType: string;

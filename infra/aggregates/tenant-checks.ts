@@ -1,7 +1,7 @@
 import type { Ctx } from '../../commands/context.ts';
+import { parseCron } from '../cron-expression.ts';
 import { patternCompiler } from '../guardrails/pattern-compiler.ts';
 import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
-import { parseCron } from '../schedule/cron-expression.ts';
 import type { CpuBudgets } from '../threads/cpu-budget.ts';
 
 const schemas = jsonSchemaValidator();

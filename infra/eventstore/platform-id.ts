@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Log } from '../eventstore/event-log.ts';
+import type { Log } from './event-log.ts';
 
 /** The stream with the event that marks the first start as complete. */
 export const MARKER_STREAM = 'platform-platform.first';

@@ -1,8 +1,8 @@
 import { FunctionExpressionType, JSONPathEnvironment, JSONPathNodeList, type JSONPathQuery } from 'json-p3';
 import type { RE2JS } from 're2js';
-import { exactNumber } from '../../domain/webhooks/exact-json.ts';
-import type { JsonQuery } from '../../domain/webhooks/guardrail-evaluation.ts';
-import type { ValuePath } from '../../domain/webhooks/json-values.ts';
+import { exactNumber } from '../../domain/bodies/exact-json.ts';
+import type { ValuePath } from '../../domain/bodies/json-values.ts';
+import type { JsonQuery } from '../../domain/guardrails/guardrail-evaluation.ts';
 import { createLruMap } from '../lru-map.ts';
 import { parsePattern } from './text-pattern.ts';
 

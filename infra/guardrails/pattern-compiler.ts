@@ -1,6 +1,6 @@
 import type { PatternCompiler } from '../../commands/pattern-compiler.ts';
+import type { TextPattern } from '../../domain/guardrails/guardrail-evaluation.ts';
 import { replacementOf } from '../../domain/redaction/redaction-patterns.ts';
-import type { TextPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { createLruMap } from '../lru-map.ts';
 import { compileJsonQuery } from './json-query.ts';
 import { compileTextPattern } from './text-pattern.ts';

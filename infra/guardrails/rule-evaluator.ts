@@ -1,5 +1,5 @@
-import { compileRules, type EvaluateRules, type RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
-import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
+import { compileRules, type EvaluateRules, type RulesResult } from '../../domain/guardrails/guardrail-evaluation.ts';
+import type { RuleSet } from '../../domain/guardrails/rule-set.ts';
 import { ruleTools } from './rule-tools.ts';
 import { createRulesClient, type RulesClientOptions } from './rules-client.ts';
 import type { RulesTask } from './rules-worker.ts';

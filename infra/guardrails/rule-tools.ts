@@ -1,5 +1,5 @@
+import type { RuleTools } from '../../domain/guardrails/guardrail-evaluation.ts';
 import { findInjection } from '../../domain/redaction/injection.ts';
-import type { RuleTools } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { compileJsonQuery } from './json-query.ts';
 import { textPattern } from './pattern-compiler.ts';
 

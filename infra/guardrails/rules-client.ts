@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { RulesResult } from '../../domain/guardrails/guardrail-evaluation.ts';
+import type { RuleSet } from '../../domain/guardrails/rule-set.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
-import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { entryPoint } from '../program.ts';
 import { createFairQueue } from '../threads/fair-queue.ts';
 import { countShareRefusal } from '../threads/share-refusals.ts';

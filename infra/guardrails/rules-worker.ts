@@ -1,10 +1,10 @@
 import { parentPort } from 'node:worker_threads';
-import type { ReceivedContent } from '../../commands/webhooks/webhook-ports.ts';
-import { bodyContent } from '../../domain/webhooks/body-content.ts';
-import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
-import { chunksOf, type ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
-import { compileRules, type EvaluateRules, type RuleSubject, type RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
-import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
+import type { ReceivedContent } from '../../commands/deliveries/webhook-ports.ts';
+import { bodyContent } from '../../domain/bodies/body-content.ts';
+import { chunksOf, type ReceivedBody } from '../../domain/bodies/received-body.ts';
+import { contentSignals, contentVerdicts } from '../../domain/guardrails/content-checks.ts';
+import { compileRules, type EvaluateRules, type RuleSubject, type RulesResult } from '../../domain/guardrails/guardrail-evaluation.ts';
+import type { RuleSet } from '../../domain/guardrails/rule-set.ts';
 import { createLruMap } from '../lru-map.ts';
 import { ruleTools } from './rule-tools.ts';
 

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import type { TextPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { TextPattern } from '../../domain/guardrails/guardrail-evaluation.ts';
 
 /** The maximum size of a compiled pattern, in instructions. It limits the time per character of the text. */
 const MAX_PROGRAM_SIZE = 2_000;

@@ -1,9 +1,9 @@
+import { spentBudgets } from '../../api/deliveries/delivery-states.ts';
 import { isRunnerConnected } from '../../api/runners/connected-runner.ts';
-import { spentBudgets } from '../../api/webhooks/delivery-states.ts';
 import { counted } from '../../domain/counted.ts';
+import { type OpenQueue, openQueuesOfAllTenants } from '../../projections/deliveries/open-deliveries.queries.ts';
 import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
 import { tenantNames } from '../../projections/tenants/tenant.queries.ts';
-import { type OpenQueue, openQueuesOfAllTenants } from '../../projections/webhooks/open-deliveries.queries.ts';
 import { fail, ok, type Result, reasonOf, warn } from './finding.ts';
 import type { HeldParts } from './held-deliveries.ts';
 

@@ -1,9 +1,9 @@
-import { createDeliveryStates, type QueueCtx } from '../../api/webhooks/delivery-states.ts';
-import { type HeldTotal, type HeldTotals, heldOfAllTenants } from '../../api/webhooks/held-deliveries.ts';
-import { futureUntil } from '../../api/webhooks/held-words.ts';
+import { createDeliveryStates, type QueueCtx } from '../../api/deliveries/delivery-states.ts';
+import { type HeldTotal, type HeldTotals, heldOfAllTenants } from '../../api/deliveries/held-deliveries.ts';
+import { futureUntil } from '../../api/deliveries/held-words.ts';
 import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { counted } from '../../domain/counted.ts';
-import { HELD_KINDS, type HeldKind } from '../../domain/webhooks/held-kind.ts';
+import { HELD_KINDS, type HeldKind } from '../../domain/deliveries/held-kind.ts';
 import { ok, type Result, reasonOf, warn } from './finding.ts';
 
 /** `contextOf` is for reading the budgets of a tenant's agents. */

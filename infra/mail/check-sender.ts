@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { authenticate, type DNSResolver } from 'mailauth';
-import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+import type { Authentication } from '../../domain/deliveries/mail-origin.ts';
 
 /** In milliseconds. If the domain does not answer in time, the sender is recorded as not checked. */
 export const AUTHENTICATION_TIMEOUT_MS = 10_000;

@@ -1,9 +1,9 @@
+import type { GuardrailPort } from '../../commands/deliveries/webhook-ports.ts';
 import type { MailIntake } from '../../commands/mail/receive-mail.ts';
-import type { GuardrailPort } from '../../commands/webhooks/webhook-ports.ts';
 import type { Actor } from '../../domain/event.ts';
+import { deliveryAppender } from '../deliveries/append-delivery.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
-import { deliveryAppender } from '../webhooks/append-delivery.ts';
 
 /** `actor` is that of the recorded events. */
 export const mailIntake = (

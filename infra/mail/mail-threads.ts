@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
-import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+import type { Authentication } from '../../domain/deliveries/mail-origin.ts';
 import { entryPoint } from '../program.ts';
 import { createTaskThread, type TaskError } from '../threads/task-thread.ts';
 import { AUTHENTICATION_TIMEOUT_MS, type Envelope, NOT_CHECKED } from './check-sender.ts';

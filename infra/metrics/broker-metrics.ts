@@ -1,5 +1,5 @@
 import type { Backlog } from '../nats/consumer-backlog.ts';
-import type { RelayLag } from '../reactors/relay-lag.ts';
+import type { RelayLag } from '../relay/relay-lag.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 
 const CONSUMER_HELP = {

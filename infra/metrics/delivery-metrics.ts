@@ -1,6 +1,6 @@
-import { PROVIDERS } from '../../domain/webhooks/provider.ts';
-import type { SettledMessage } from '../reactors/record-acknowledgements.ts';
-import type { CountWebhook, WebhookOutcome } from '../webhooks/count-deliveries.ts';
+import { PROVIDERS } from '../../domain/integrations/provider.ts';
+import type { CountWebhook, WebhookOutcome } from '../deliveries/count-deliveries.ts';
+import type { SettledMessage } from '../relay/record-acknowledgements.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type Counter, createCounter, createHistogram } from './series.ts';
 

@@ -22,7 +22,7 @@ export type ConsoleOptions = {
 
 const openConsole = async (app: Hono, options: ConsoleOptions) => {
   const [{ createConsole }, { consolePages }, { openGuides }, { loadConsoleAssets }, { loadGuideFiles }] = await Promise.all([
-    import('../../api/console/routes.ts'),
+    import('../../api/console-routes.ts'),
     import('../../api/console-pages.ts'),
     import('../../api/console/guides.ts'),
     import('../http/console-assets.ts'),

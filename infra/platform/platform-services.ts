@@ -8,14 +8,14 @@ import type { FileHost } from '../../commands/memory/import-memory.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import type { CountWebhook } from '../deliveries/count-deliveries.ts';
+import type { WebhookDeps } from '../deliveries/webhook-ports.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { SignInMethods } from '../oidc/sign-in.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import type { SlidingWindows } from '../ratelimit/sliding-windows.ts';
 import type { CpuBudgets } from '../threads/cpu-budget.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { CountWebhook } from '../webhooks/count-deliveries.ts';
-import type { WebhookDeps } from '../webhooks/webhook-ports.ts';
 
 /** Where the platform keeps its data, and the settings and the clock that everything uses. */
 type Basis = {

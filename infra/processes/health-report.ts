@@ -1,7 +1,7 @@
 import type { NatsConnection } from 'nats';
 import type { ClientBase } from 'pg';
+import type { HeldTotals } from '../../api/deliveries/held-deliveries.ts';
 import type { ReadHealth } from '../../api/operations/health.ts';
-import type { HeldTotals } from '../../api/webhooks/held-deliveries.ts';
 import { counted } from '../../domain/counted.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
@@ -23,7 +23,7 @@ import { isStoreOf, readStorage } from '../metrics/service-metrics.ts';
 import { databaseCause } from '../postgres/database-cause.ts';
 import { RELAY_REACTOR, STARTED_AT, workerStarts } from '../projector/reactor-status.ts';
 import { hasSystemTables } from '../projector/schema.ts';
-import { createRelayLag, type RelayLag } from '../reactors/relay-lag.ts';
+import { createRelayLag, type RelayLag } from '../relay/relay-lag.ts';
 import type { SpoolStatus } from '../spool/spool-storage.ts';
 import { memoizeFor } from './readiness.ts';
 

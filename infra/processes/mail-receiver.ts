@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Ctx } from '../../commands/context.ts';
+import type { WebhookPorts } from '../../commands/deliveries/webhook-ports.ts';
 import { recordReport } from '../../commands/mail/record-report.ts';
-import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import type { Actor } from '../../domain/event.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -15,9 +15,9 @@ import { readBacklog } from '../nats/consumer-backlog.ts';
 import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { isReachable, openPool } from '../postgres/pool.ts';
 import type { Projections } from '../projector/projector.ts';
-import { createRelayLag } from '../reactors/relay-lag.ts';
-import type { RelayProcess } from '../reactors/relay-process.ts';
 import { readsOver } from '../readmodel/postgres-read-model.ts';
+import { createRelayLag } from '../relay/relay-lag.ts';
+import type { RelayProcess } from '../relay/relay-process.ts';
 import { memoizeFor } from './readiness.ts';
 
 /** The time in milliseconds for which values that take longer to read are reused. */

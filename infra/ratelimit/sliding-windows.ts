@@ -1,4 +1,4 @@
-import { counted, emptyWindow, hasRoom, type RateLimit, roomAt, type WindowState } from '../../domain/webhooks/sliding-window.ts';
+import { counted, emptyWindow, hasRoom, type RateLimit, roomAt, type WindowState } from '../../domain/guardrails/sliding-window.ts';
 import { createLruMap } from '../lru-map.ts';
 
 /** `version` is how often the window was counted. */

@@ -1,5 +1,5 @@
-import { category, type RefusedCall, type SkillRefusalEvent } from '../../domain/webhooks/skill-refusal.ts';
-import type { SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
+import { category, type RefusedCall, type SkillRefusalEvent } from '../../domain/skill-calls/skill-refusal.ts';
+import type { SkillWebhook } from '../../domain/skill-calls/skill-webhook.ts';
 import { clientOf } from '../ratelimit/failed-credentials.ts';
 import { randomId } from '../vault/unique-id.ts';
 import { type BatchDeps, batchedWriter } from './batched-writer.ts';

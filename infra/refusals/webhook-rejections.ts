@@ -1,5 +1,5 @@
-import type { Integration } from '../../domain/webhooks/integration.ts';
-import { category, type Rejection, type RejectionEvent } from '../../domain/webhooks/rejection.ts';
+import { category, type Rejection, type RejectionEvent } from '../../domain/deliveries/rejection.ts';
+import type { Integration } from '../../domain/integrations/integration.ts';
 import { randomId } from '../vault/unique-id.ts';
 import { type BatchDeps, batchedWriter } from './batched-writer.ts';
 import { cappedCounter, type RefusalKind } from './capped-counter.ts';

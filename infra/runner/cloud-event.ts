@@ -1,8 +1,8 @@
 import type { Msg } from 'nats';
 import { z } from 'zod';
+import { mediaOf } from '../../domain/bodies/body-inspection.ts';
 import { SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
 import { jsonInBody } from '../../domain/runners/message-body.ts';
-import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 
 const CloudEvent = z.looseObject({
   specversion: z.literal(SPEC_VERSION),

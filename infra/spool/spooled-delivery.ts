@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
-import { chunksOf, type ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
+import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
+import { chunksOf, type ReceivedBody } from '../../domain/bodies/received-body.ts';
 import { lengthPrefixed, type NamedKey } from '../vault/cipher.ts';
 
 const ALGORITHM = 'aes-256-gcm';

@@ -1,9 +1,9 @@
+import * as Delivery from '../../domain/deliveries/delivery.ts';
+import * as Rejection from '../../domain/deliveries/rejection.ts';
+import * as ReplayGuard from '../../domain/deliveries/replay-guard.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import * as User from '../../domain/identity/user.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
-import * as Rejection from '../../domain/webhooks/rejection.ts';
-import * as ReplayGuard from '../../domain/webhooks/replay-guard.ts';
-import * as SkillRefusal from '../../domain/webhooks/skill-refusal.ts';
+import * as SkillRefusal from '../../domain/skill-calls/skill-refusal.ts';
 import type { Derivation, Row, RowRef } from '../projection.ts';
 import { changesOf, isAboutMember, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
 import { summaryOf } from './audit-summary.ts';

@@ -1,5 +1,5 @@
 import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
-import { findDefinition } from '../../domain/webhooks/provider.ts';
+import { findDefinition } from '../../domain/integrations/provider.ts';
 
 /** Words for fields whose names do not say it in words of people. */
 const WORDS: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { type DeliveryEvent, factsOf } from '../../domain/deliveries/delivery.ts';
+import type { MailFacts } from '../../domain/deliveries/mail-delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { MailEvent } from '../../domain/mail/mail.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
-import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
-import type { MailFacts } from '../../domain/webhooks/mail-delivery.ts';
 import { add, type Change, insert, insertDerived, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { type DeliveryEvent, factsOf } from '../../domain/deliveries/delivery.ts';
+import type { MailFacts } from '../../domain/deliveries/mail-delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AttachmentEvent } from '../../domain/mail/attachment.ts';
 import type { MailFile } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
-import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
-import type { MailFacts } from '../../domain/webhooks/mail-delivery.ts';
 import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 

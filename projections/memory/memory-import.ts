@@ -3,9 +3,9 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as AgentMemory from '../../domain/memory/agent-memory.ts';
 import * as MemoryImport from '../../domain/memory/memory-import.ts';
+import { Job } from '../deliveries/replay-job.ts';
 import { insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
-import { Job } from '../webhooks/replay-job.ts';
 import { changed, changeTable, onRemembered, rememberedTable } from './remembered-entry.ts';
 
 export const MemoryImportRead = z

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { deliveries, table as deliveryTable } from '../deliveries/delivery.ts';
+import type { Stopped } from '../deliveries/delivery-fields.ts';
+import { newestId, selectDeliveries } from '../deliveries/delivery-selection.ts';
 import { defineQuery } from '../query.ts';
 import { byKey, type Reads } from '../read-model.ts';
-import { deliveries, table as deliveryTable } from '../webhooks/delivery.ts';
-import type { Stopped } from '../webhooks/delivery-fields.ts';
-import { newestId, selectDeliveries } from '../webhooks/delivery-selection.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import { type SelectionArgs, selectDeliveries } from '../deliveries/delivery-selection.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
-import { type SelectionArgs, selectDeliveries } from '../webhooks/delivery-selection.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 

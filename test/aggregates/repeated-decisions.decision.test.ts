@@ -31,10 +31,10 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'skills/agent-skills.ts replaceConfig': 'gets another ciphertext each time: the command compares the plain texts',
   'tenants/invitation.ts issue': 'each invitation has a token of its own, which replaces the earlier one',
   'tenants/tenant.ts openToSuperAdmin': 'each opening of a tenant by a super-admin is recorded, with its reason',
-  'webhooks/delivery.ts requeue': 'each call sends the delivery to the runner once more',
-  'webhooks/release.ts release': 'refuses every second release',
-  'webhooks/integration.ts rotateSecret': 'each rotation has a secret of its own',
-  'webhooks/skill-webhook.ts rotateToken': 'each rotation has a token of its own',
+  'deliveries/delivery.ts requeue': 'each call sends the delivery to the runner once more',
+  'deliveries/release.ts release': 'refuses every second release',
+  'integrations/integration.ts rotateSecret': 'each rotation has a secret of its own',
+  'skill-calls/skill-webhook.ts rotateToken': 'each rotation has a token of its own',
 };
 
 /** Matches each exported function in domain/ that returns a list of events. */

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
-import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { exportTenant } from '../../infra/cli/audit/export-tenant.ts';
 import { checkAnchor, withPostgres } from '../../infra/health/health-checks.ts';
 import { ADMIN_KEY, type RunningPlatform } from '../faults/running-platform.ts';
 import { deadline } from '../fixtures/load-factor.ts';

@@ -10,7 +10,7 @@ import { type AuditHeadFields, signedText } from '../../domain/audit/audit-head.
 import { peaksOf, rootOf } from '../../domain/audit/merkle-tree.ts';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { digestOf, verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
-import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { exportTenant } from '../../infra/cli/audit/export-tenant.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { contentsOf, type EditedExport, editExport, editWithCare, linesIn, seededRandom, writeAgain } from '../fixtures/export-edits.ts';
 import { serveApp } from '../fixtures/serve-app.ts';

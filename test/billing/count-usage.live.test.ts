@@ -7,8 +7,8 @@ import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import type { DomainEvent } from '../../domain/event.ts';
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
+import { startUsageCounter } from '../../infra/billing/count-usage.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { startUsageCounter } from '../../infra/reactors/count-usage.ts';
 import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
 import { pause, startStore } from '../fixtures/store-process.ts';
 

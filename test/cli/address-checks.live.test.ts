@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { equal, is, match, ok } from 'uvu/assert';
-import { checkCertificate, checkPublicUrl, judgeClocks, serviceClock } from '../../infra/cli/address-checks.ts';
+import { checkCertificate, checkPublicUrl, judgeClocks, serviceClock } from '../../infra/cli/doctor/address-checks.ts';
 import { checkSyncInterval } from '../../infra/health/nats-check.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
-import { backup } from '../../infra/cli/backup.ts';
+import { backup } from '../../infra/cli/backup/backup.ts';
 import { loadConfig } from '../../infra/config.ts';
 import { serveStore } from '../../infra/eventstore/embedded/serve-store.ts';
 import { spoolDirectory } from '../../infra/spool/spool-slots.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { exportTenant } from '../../infra/cli/audit/export-tenant.ts';
 import { openPlatform } from '../faults/platform.ts';
 import { mainFile } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';

@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import { secret } from '../../domain/secret.ts';
-import { keyFinding } from '../../infra/cli/key-age-check.ts';
+import { keyFinding } from '../../infra/cli/doctor/key-age-check.ts';
 import { openRotationRecord } from '../../infra/rotation/rotation-record.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deliveryLine, listDeliveries } from '../../infra/cli/list-deliveries.ts';
+import { deliveryLine, listDeliveries } from '../../infra/cli/deliveries/list-deliveries.ts';
 
 type Listed = Parameters<typeof deliveryLine>[0];
 

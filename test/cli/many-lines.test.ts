@@ -1,10 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { SentAgain } from '../../commands/webhooks/redeliver.ts';
-import { printVerification } from '../../infra/cli/check-blobs.ts';
-import { createResendReport } from '../../infra/cli/resend-report.ts';
-import { verificationLines } from '../../infra/cli/verify-export.ts';
-import { findingLines } from '../../infra/cli/verify-projections.ts';
+import type { SentAgain } from '../../commands/deliveries/redeliver.ts';
+import { verificationLines } from '../../infra/cli/audit/verify-export.ts';
+import { printVerification } from '../../infra/cli/blobs/check-blobs.ts';
+import { createResendReport } from '../../infra/cli/deliveries/resend-report.ts';
+import { findingLines } from '../../infra/cli/projections/verify-projections.ts';
 import { examplesOf } from '../../infra/logging/examples.ts';
 
 const numbers = Array.from({ length: 305 }, (_, index) => String(index));

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkOAuth } from '../../infra/cli/oauth-check.ts';
+import { checkOAuth } from '../../infra/cli/doctor/oauth-check.ts';
 import { checkSignIn } from '../../infra/health/sign-in-check.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { OAUTH_CLIENT, startOAuthServer } from '../fixtures/oauth-server.ts';

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
-import { startRedrive } from '../../infra/reactors/redrive.ts';
+import { startRedrive } from '../../infra/relay/redrive.ts';
 import { createSockets, post } from '../faults/load.ts';
 import { type Runner, startRunner } from '../faults/runners.ts';
 import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';

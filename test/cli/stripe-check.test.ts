@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkStripe } from '../../infra/cli/stripe-check.ts';
+import { checkStripe } from '../../infra/cli/doctor/stripe-check.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startStripeServer } from '../fixtures/stripe-server.ts';
 

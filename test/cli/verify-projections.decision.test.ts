@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { progressLine, startProgress } from '../../infra/cli/verify-progress.ts';
-import { findingLines, projectionsNamed, verdictOf } from '../../infra/cli/verify-projections.ts';
+import { progressLine, startProgress } from '../../infra/cli/projections/verify-progress.ts';
+import { findingLines, projectionsNamed, verdictOf } from '../../infra/cli/projections/verify-projections.ts';
 
 const same = { position: '1:1', drifted: [] };
 const different = { position: '1:1', drifted: [{}, {}] } as never;

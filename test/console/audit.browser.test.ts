@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { exportTenant } from '../../infra/cli/audit/export-tenant.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openGuides } from '../../api/console/guides.ts';
 import { page } from '../../api/console/page.ts';
-import { createConsole } from '../../api/console/routes.ts';
+import { createConsole } from '../../api/console-routes.ts';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { Refusal } from '../../domain/refusal.ts';

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
-import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
+import { advanceReplays } from '../../infra/deliveries/replay-deliveries.ts';
+import { runningJobs } from '../../projections/deliveries/replay-job.queries.ts';
 import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';

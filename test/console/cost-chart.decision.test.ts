@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { costChart } from '../../api/console/cost-chart.ts';
+import { costChart } from '../../api/billing/console/cost-chart.ts';
 import { htmlOf } from '../../api/console/parts/tags.ts';
 import { addDays } from '../../domain/billing/anomaly.ts';
 

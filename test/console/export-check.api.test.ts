@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkExport } from '../../api/console/browser/export-check.mjs';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
-import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { exportTenant } from '../../infra/cli/audit/export-tenant.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
 import { editExport, linesIn, seededRandom } from '../fixtures/export-edits.ts';

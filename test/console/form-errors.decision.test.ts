@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { errorList, type FieldErrors } from '../../api/console/form-errors.ts';
+import { errorList, type FieldErrors } from '../../api/console/forms/form-errors.ts';
 import { htmlOf } from '../../api/console/parts/tags.ts';
 
 const form = { path: [], query: [], body: null, layout: null };

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationsOf } from '../../api/areas.ts';
-import { bodyOf } from '../../api/console/form-body.ts';
-import { formFor, oneOfField, oneOfsIn } from '../../api/console/form-layouts.ts';
-import { formFields } from '../../api/console/form-sections.ts';
+import { bodyOf } from '../../api/console/forms/form-body.ts';
+import { formFor, oneOfField, oneOfsIn } from '../../api/console/forms/form-layouts.ts';
+import { formFields } from '../../api/console/forms/form-sections.ts';
 import { LAYOUTS } from '../../api/console/forms/layouts.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { submittedBy } from '../fixtures/html-form.ts';

@@ -1,13 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationsOf } from '../../api/areas.ts';
-import { bodyOf } from '../../api/console/form-body.ts';
-import { formFor } from '../../api/console/form-layouts.ts';
-import { withRowsEdited } from '../../api/console/form-rows.ts';
-import { formFields } from '../../api/console/form-sections.ts';
+import { bodyOf } from '../../api/console/forms/form-body.ts';
+import { formFor } from '../../api/console/forms/form-layouts.ts';
+import { withRowsEdited } from '../../api/console/forms/form-rows.ts';
+import { formFields } from '../../api/console/forms/form-sections.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
+import { GUARDRAIL_KINDS, GuardrailRules } from '../../domain/guardrails/guardrail-rule.ts';
 import { DETECTORS } from '../../domain/redaction/detectors.ts';
-import { GUARDRAIL_KINDS, GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
 import { submittedBy } from '../fixtures/html-form.ts';
 
 const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);

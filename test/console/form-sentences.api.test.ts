@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formOf, topFields } from '../../api/console/form.ts';
-import { bodyFields } from '../../api/console/form-fields.ts';
+import { formOf, topFields } from '../../api/console/forms/form.ts';
+import { bodyFields } from '../../api/console/forms/form-fields.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import type { Operation } from '../../api/http/operation.ts';

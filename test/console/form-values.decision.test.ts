@@ -1,13 +1,22 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationsOf } from '../../api/areas.ts';
-import { formOf, topFields } from '../../api/console/form.ts';
-import { bodyOf, type Submitted } from '../../api/console/form-body.ts';
-import { errorMap } from '../../api/console/form-errors.ts';
-import { fittingOption, formFor, oneOfsIn } from '../../api/console/form-layouts.ts';
-import { formFields } from '../../api/console/form-sections.ts';
-import { amountText, errorInWords, helpWithLimits, instantOf, inUnit, localText, slugOf, unitsOf } from '../../api/console/form-values.ts';
-import { labelOf, sentenceForPeople, valueWords } from '../../api/console/form-words.ts';
+import { formOf, topFields } from '../../api/console/forms/form.ts';
+import { bodyOf, type Submitted } from '../../api/console/forms/form-body.ts';
+import { errorMap } from '../../api/console/forms/form-errors.ts';
+import { fittingOption, formFor, oneOfsIn } from '../../api/console/forms/form-layouts.ts';
+import { formFields } from '../../api/console/forms/form-sections.ts';
+import {
+  amountText,
+  errorInWords,
+  helpWithLimits,
+  instantOf,
+  inUnit,
+  localText,
+  slugOf,
+  unitsOf,
+} from '../../api/console/forms/form-values.ts';
+import { labelOf, sentenceForPeople, valueWords } from '../../api/console/forms/form-words.ts';
 import { kindOfOption, rowText } from '../../api/console/forms/row-words.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { isRead } from '../../api/http/operation.ts';

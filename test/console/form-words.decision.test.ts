@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationsOf } from '../../api/areas.ts';
-import { type Field, topFields } from '../../api/console/form.ts';
-import { hasConsequence, isDangerous } from '../../api/console/form-acts.ts';
-import { bodyOf } from '../../api/console/form-body.ts';
-import { formFor, oneOfField, oneOfsIn } from '../../api/console/form-layouts.ts';
-import { type DrawnForm, formPage } from '../../api/console/form-page.ts';
-import { MAX_MARKS } from '../../api/console/form-sections.ts';
+import { type Field, topFields } from '../../api/console/forms/form.ts';
+import { hasConsequence, isDangerous } from '../../api/console/forms/form-acts.ts';
+import { bodyOf } from '../../api/console/forms/form-body.ts';
+import { formFor, oneOfField, oneOfsIn } from '../../api/console/forms/form-layouts.ts';
+import { type DrawnForm, formPage } from '../../api/console/forms/form-page.ts';
+import { MAX_MARKS } from '../../api/console/forms/form-sections.ts';
 import { LAYOUTS } from '../../api/console/forms/layouts.ts';
 import { htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { jsonContentOf } from '../../api/http/example.ts';

@@ -1,4 +1,4 @@
-import { formOf } from '../../api/console/form.ts';
+import { formOf } from '../../api/console/forms/form.ts';
 import { consolePages } from '../../api/console-pages.ts';
 import { isRead } from '../../api/http/operation.ts';
 import { pathOf, type Resources } from '../architecture/existing-resources.ts';

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { signedCurl } from '../../api/console/parts/signed-curl.ts';
-import { inspectBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
-import type { IntegrationOptions } from '../../domain/webhooks/conventions/integration-options.ts';
-import type { SignedRequest } from '../../domain/webhooks/conventions/signature-scheme.ts';
-import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
-import { identityOf, isTimely, presetOf } from '../../domain/webhooks/provider-preset.ts';
-import { verifySignature } from '../../domain/webhooks/signature.ts';
+import { inspectBody, mediaOf } from '../../domain/bodies/body-inspection.ts';
+import type { IntegrationOptions } from '../../domain/integrations/conventions/integration-options.ts';
+import type { SignedRequest } from '../../domain/integrations/conventions/signature-scheme.ts';
+import { PROVIDERS, type Provider } from '../../domain/integrations/provider.ts';
+import { identityOf, isTimely, presetOf } from '../../domain/integrations/provider-preset.ts';
+import { verifySignature } from '../../domain/integrations/signature.ts';
 import { createProviderPayloads } from '../fixtures/provider-payloads.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
 

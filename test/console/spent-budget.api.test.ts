@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startUsageCounter } from '../../infra/reactors/count-usage.ts';
+import { startUsageCounter } from '../../infra/billing/count-usage.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
 import { createRunner } from '../fixtures/console-sessions.ts';

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { renewOrRevoke } from '../../commands/credentials/renew-tokens.reactor.ts';
 import { secret } from '../../domain/secret.ts';
-import { renewalContexts } from '../../infra/reactors/renew-tokens.ts';
+import { renewalContexts } from '../../infra/oauth/renew-tokens.ts';
 import { startOAuthPlatform } from '../fixtures/oauth-platform.ts';
 
 type Json = Record<string, unknown>;

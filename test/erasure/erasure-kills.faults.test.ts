@@ -9,11 +9,11 @@ import { type ErasureRecord, startErasure } from '../../domain/tenants/tenant-er
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
+import { startTenantEraser } from '../../infra/erasure/erase-tenants.ts';
 import { erasurePorts } from '../../infra/erasure/erasure-ports.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { followerPositions } from '../../infra/projector/follower-positions.ts';
-import { startTenantEraser } from '../../infra/reactors/erase-tenants.ts';
 import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { dataKeyStream, readWrappedKeys } from '../../infra/vault/wrapped-keys.ts';

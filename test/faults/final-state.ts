@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
+import { factsOf } from '../../domain/deliveries/delivery.ts';
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
-import { factsOf } from '../../domain/webhooks/delivery.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { CONSUMER_NOT_FOUND, isMissingMessage, nullOnCode } from '../../infra/nats/jetstream-errors.ts';

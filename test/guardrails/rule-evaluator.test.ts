@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { compileRules } from '../../domain/guardrails/guardrail-evaluation.ts';
+import type { GuardrailRule } from '../../domain/guardrails/guardrail-rule.ts';
+import { type RuleSet, ruleSetOf } from '../../domain/guardrails/rule-set.ts';
 import { scanJson } from '../../domain/json-scanner.ts';
-import { compileRules } from '../../domain/webhooks/guardrail-evaluation.ts';
-import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
-import { type RuleSet, ruleSetOf } from '../../domain/webhooks/rule-set.ts';
 import { createRuleEvaluator } from '../../infra/guardrails/rule-evaluator.ts';
 import { ruleTools } from '../../infra/guardrails/rule-tools.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { bodyTypeOf, impliedCharset } from '../../domain/bodies/body-charset.ts';
+import { mediaOf } from '../../domain/bodies/body-inspection.ts';
 import { foreignCharsets, parseContentType } from '../../domain/content-type.ts';
 import { shownValue } from '../../domain/shown-value.ts';
-import { bodyTypeOf, impliedCharset } from '../../domain/webhooks/body-charset.ts';
-import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 
 /** Content types, with the kind of body and the charset other than UTF-8 that they stand for, and where they come from. */
 const READ: readonly (readonly [contentType: string, media: 'json' | 'form', charset: string | null, source: string])[] = [

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { inspectBody } from '../../domain/bodies/body-inspection.ts';
 import { jsonFault } from '../../domain/json-fault.ts';
 import { jsonFaultAt, scanJson } from '../../domain/json-scanner.ts';
-import { inspectBody } from '../../domain/webhooks/body-inspection.ts';
 
 /** Texts that are no JSON, what the owner of the integration reads, and which programs write them. */
 const FAULTS: readonly (readonly [text: string, fault: string, source: string])[] = [

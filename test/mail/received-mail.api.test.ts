@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { receiveMail } from '../../commands/mail/receive-mail.ts';
-import type * as Delivery from '../../domain/webhooks/delivery.ts';
+import type * as Delivery from '../../domain/deliveries/delivery.ts';
 import { storableMail } from '../../infra/mail/storable-mail.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createMailPlatform, type MailAgent } from '../fixtures/mail-platform.ts';

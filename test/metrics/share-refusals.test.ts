@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ruleSetOf } from '../../domain/webhooks/rule-set.ts';
+import { ruleSetOf } from '../../domain/guardrails/rule-set.ts';
 import { createRuleEvaluator } from '../../infra/guardrails/rule-evaluator.ts';
 import { createProcessMetrics } from '../../infra/metrics/process-metrics.ts';
 import type { SpoolEntry } from '../../infra/spool/spooled-delivery.ts';

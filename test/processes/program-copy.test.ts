@@ -18,7 +18,7 @@ const write = (dir: string, file: string, text = file): void => {
 const PACKAGES = { '': {}, 'node_modules/a': {}, 'node_modules/a/node_modules/b': {}, 'node_modules/for-tests': { dev: true } };
 
 const checkoutOf = (dir: string): void => {
-  for (const file of ['infra/main.ts', 'api/console/routes.ts', 'README.md', 'docs/tour.md', 'node_modules/.package-lock.json'])
+  for (const file of ['infra/main.ts', 'api/console-routes.ts', 'README.md', 'docs/tour.md', 'node_modules/.package-lock.json'])
     write(dir, file);
   for (const file of ['a/index.js', 'a/index.d.ts', 'a/node_modules/b/index.js', 'for-tests/index.js', '.cache/annals/nats-server'])
     write(dir, `node_modules/${file}`);
@@ -37,7 +37,7 @@ test('a copy has the sources, the packages and nats-server, but nothing that onl
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const copy = copyProgram(dir, process.pid);
-    const needed = ['infra/main.ts', 'api/console/routes.ts', 'node_modules/a/index.js', 'node_modules/a/node_modules/b/index.js'];
+    const needed = ['infra/main.ts', 'api/console-routes.ts', 'node_modules/a/index.js', 'node_modules/a/node_modules/b/index.js'];
     equal(isThere(copy, ...needed, 'node_modules/.cache/annals/nats-server'), [true, true, true, true, true]);
     equal(isThere(copy, 'README.md', 'docs/tour.md'), [true, true]);
     equal(isThere(copy, 'node_modules/for-tests', 'node_modules/a/index.d.ts'), [false, false]);
@@ -51,7 +51,7 @@ test('a copy keeps its sources and packages when those of the checkout are chang
     rmSync(join(dir, 'api'), { recursive: true });
     write(dir, 'infra/main.ts', 'another version');
     is(readFileSync(join(copy, 'infra/main.ts'), 'utf8'), 'infra/main.ts');
-    equal(isThere(copy, 'api/console/routes.ts', 'node_modules/a/index.js', 'node_modules/.cache/annals/nats-server'), [true, true, true]);
+    equal(isThere(copy, 'api/console-routes.ts', 'node_modules/a/index.js', 'node_modules/.cache/annals/nats-server'), [true, true, true]);
   }));
 
 test('processes share a copy of the same version; a copy of another version waits until nothing uses its place', () =>
@@ -61,15 +61,15 @@ test('processes share a copy of the same version; a copy of another version wait
     const copy = copyProgram(dir, one.pid);
     is(copyProgram(dir, other.pid), copy);
     write(dir, 'infra/main.ts', 'another version');
-    rmSync(join(dir, 'api/console/routes.ts'));
+    rmSync(join(dir, 'api/console-routes.ts'));
     const next = copyProgram(dir, process.pid);
     not.equal(next, copy);
-    equal(isThere(copy, 'api/console/routes.ts'), [true]);
+    equal(isThere(copy, 'api/console-routes.ts'), [true]);
     await Promise.all([one.end(), other.end()]);
     write(dir, 'infra/main.ts', 'a third version');
     is(copyProgram(dir, process.pid), copy);
     is(readFileSync(join(copy, 'infra/main.ts'), 'utf8'), 'a third version');
-    equal(isThere(copy, 'api/console/routes.ts'), [false]);
+    equal(isThere(copy, 'api/console-routes.ts'), [false]);
   }));
 
 test('other packages are linked anew, and an interrupted copy is made again from the start', () =>

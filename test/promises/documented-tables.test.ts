@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, ok } from 'uvu/assert';
-import { GUARDRAIL_KINDS } from '../../domain/webhooks/guardrail-rule.ts';
-import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { GUARDRAIL_KINDS } from '../../domain/guardrails/guardrail-rule.ts';
+import { PROVIDERS } from '../../domain/integrations/provider.ts';
 import { root } from '../fixtures/child-process.ts';
 import { documentation } from '../fixtures/documents.ts';
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import * as assert from 'uvu/assert';
-import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
+import type { RateLimit } from '../../domain/guardrails/sliding-window.ts';
 import { createSystemTables } from '../../infra/projector/schema.ts';
 import { createSlidingWindows, type WindowTable } from '../../infra/ratelimit/sliding-windows.ts';
 import { openWindowTable } from '../../infra/ratelimit/window-table.ts';

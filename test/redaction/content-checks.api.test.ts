@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { type DeliveryFacts, factsOf } from '../../domain/webhooks/delivery.ts';
+import { type DeliveryFacts, factsOf } from '../../domain/deliveries/delivery.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 

@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { bodyContent } from '../../domain/bodies/body-content.ts';
+import { contentSignals, contentVerdicts } from '../../domain/guardrails/content-checks.ts';
+import type { CheckedBody } from '../../domain/guardrails/guardrail-evaluation.ts';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { type Detector, detect, redactDetected } from '../../domain/redaction/detectors.ts';
 import { hasLuhnDigit } from '../../domain/redaction/payment-card.ts';
-import { bodyContent } from '../../domain/webhooks/body-content.ts';
-import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
-import type { CheckedBody } from '../../domain/webhooks/guardrail-evaluation.ts';
 
 /**
  * Creates a generator of pseudo-random integers from 0 to `limit` - 1. The same seed yields the same integers in every

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { bodyContent } from '../../domain/bodies/body-content.ts';
+import { contentSignals, contentVerdicts } from '../../domain/guardrails/content-checks.ts';
+import type { CheckedBody } from '../../domain/guardrails/guardrail-evaluation.ts';
 import { findInjection } from '../../domain/redaction/injection.ts';
-import { bodyContent } from '../../domain/webhooks/body-content.ts';
-import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
-import type { CheckedBody } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { root } from '../fixtures/child-process.ts';
 import { createProviderPayloads } from '../fixtures/provider-payloads.ts';
 

@@ -1,10 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { bodyContent } from '../../domain/bodies/body-content.ts';
+import { contentSignals, contentVerdicts } from '../../domain/guardrails/content-checks.ts';
+import type { CheckedBody } from '../../domain/guardrails/guardrail-evaluation.ts';
 import { type Detector, detect } from '../../domain/redaction/detectors.ts';
 import { ZEROS } from '../../domain/redaction/foreign-digits.ts';
-import { bodyContent } from '../../domain/webhooks/body-content.ts';
-import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
-import type { CheckedBody } from '../../domain/webhooks/guardrail-evaluation.ts';
 
 const CARD = '4111111111111111';
 const EMAIL = 'ada@example.com';

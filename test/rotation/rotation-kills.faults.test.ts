@@ -10,7 +10,7 @@ import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-s
 import { kidOfHeader } from '../../infra/blobs/sealed-blob.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { startRotationFinisher } from '../../infra/reactors/finish-rotations.ts';
+import { startRotationFinisher } from '../../infra/rotation/finish-rotations.ts';
 import { findKeyPlaces } from '../../infra/rotation/rewrap-keys.ts';
 import { openRotationRecord } from '../../infra/rotation/rotation-record.ts';
 import { createLazyVault } from '../../infra/vault/lazy-vault.ts';

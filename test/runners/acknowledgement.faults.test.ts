@@ -9,7 +9,7 @@ import { consumerName } from '../../domain/runners/runner-credential.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { type AdvisoryBatch, openAdvisories } from '../../infra/nats/advisories.ts';
 import { ADVISORY_STREAM, ensureConsumer, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
+import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/relay/record-acknowledgements.ts';
 import { TENANT } from '../fixtures/generated-log.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AttemptReportEvent } from '../../domain/runners/attempt-report.ts';
 import { createAttemptRecorder } from '../../infra/platform/attempt-recorder.ts';
-import { lastReportFields, storedReport } from '../../projections/webhooks/delivery-reports.ts';
+import { lastReportFields, storedReport } from '../../projections/deliveries/delivery-reports.ts';
 import { agentOf, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 

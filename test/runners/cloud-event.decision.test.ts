@@ -4,9 +4,9 @@ import * as assert from 'uvu/assert';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import { decodeReport, encodeReport } from '../../commands/benchmarks/task-report.ts';
 import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
+import { benchmarkDelivery } from '../../domain/deliveries/benchmark-delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { encodeCloudEvent, MAX_INLINE_BYTES, runnerMessages, timeOf } from '../../domain/runners/cloud-event.ts';
-import { benchmarkDelivery } from '../../domain/webhooks/benchmark-delivery.ts';
 import { TENANT } from '../fixtures/given.ts';
 import { type Schema, schemaErrors } from '../fixtures/json-schema.ts';
 

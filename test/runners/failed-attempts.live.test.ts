@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
 import { ADVISORY_STREAM, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import type { SettledMessage } from '../../infra/reactors/record-acknowledgements.ts';
+import type { SettledMessage } from '../../infra/relay/record-acknowledgements.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import {
   AGENT,

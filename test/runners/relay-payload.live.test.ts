@@ -5,7 +5,7 @@ import { outgoingMessage } from '../../commands/runners/relay.reactor.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { MAX_SENT_BYTES } from '../../domain/sessions/sent-fields.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
-import { startRelay } from '../../infra/reactors/relay.ts';
+import { startRelay } from '../../infra/relay/relay.ts';
 import { TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';

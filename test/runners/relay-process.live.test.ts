@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
-import { createRelayLag } from '../../infra/reactors/relay-lag.ts';
-import { startRelayProcess } from '../../infra/reactors/relay-process.ts';
+import { createRelayLag } from '../../infra/relay/relay-lag.ts';
+import { startRelayProcess } from '../../infra/relay/relay-process.ts';
 import { startProgram } from '../fixtures/child-process.ts';
 import { appendDeliveries, eventIdOf } from '../fixtures/generated-log.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
@@ -152,7 +152,7 @@ onLinux('the relay is in a scheduling group of its own, and is started again aft
 onLinux('the relay ends when its parent process is killed', async () => {
   const { task } = await startServices();
   const script = `
-    import { startRelayProcess } from '${new URL('../../infra/reactors/relay-process.ts', import.meta.url)}';
+    import { startRelayProcess } from '${new URL('../../infra/relay/relay-process.ts', import.meta.url)}';
     const ignore = () => {};
     const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
     const relay = startRelayProcess({ compileCache: ${JSON.stringify(COMPILE_CACHE)}, task: ${JSON.stringify(task)}, logger });

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inlineLimit, outgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
+import * as Delivery from '../../domain/deliveries/delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { MAX_INLINE_BYTES } from '../../domain/runners/cloud-event.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { TENANT } from '../fixtures/given.ts';
 
 const AGENT = 'cagent0000000000000000000';

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import * as assert from 'uvu/assert';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { type Relay, startRelay } from '../../infra/reactors/relay.ts';
+import { type Relay, startRelay } from '../../infra/relay/relay.ts';
 import { agentOf, appendDeliveries, createDeliveryLog, deliveryOf, eventIdOf, requeuedIdOf, TENANT } from '../fixtures/generated-log.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';

@@ -11,7 +11,7 @@ import { parseStream } from '../../domain/event.ts';
 import { secret } from '../../domain/secret.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { startRelay } from '../../infra/reactors/relay.ts';
+import { startRelay } from '../../infra/relay/relay.ts';
 import { openEventOpener } from '../../infra/vault/event-opener.ts';
 import type { BytesEvent } from '../../infra/vault/sealed-events.ts';
 import { openVault } from '../../infra/vault/vault.ts';

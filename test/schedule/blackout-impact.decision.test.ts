@@ -4,7 +4,7 @@ import { occurrenceId } from '../../domain/schedule/cron-run.ts';
 import { type ImpactBudget, type ImpactOptions, impactOn, nextPeriod, type ScheduledJob } from '../../domain/schedule/impact.ts';
 import type { PresentBlackout } from '../../domain/schedule/preview.ts';
 import { nextOccurrence, type Recurrence } from '../../domain/schedule/recurrence.ts';
-import { parseCron } from '../../infra/schedule/cron-expression.ts';
+import { parseCron } from '../../infra/cron-expression.ts';
 
 const NOW = '2026-11-20T10:00:00.000Z';
 

@@ -7,7 +7,7 @@ import { predictedOccurrences } from '../../domain/schedule/prediction.ts';
 import type { PresentBlackout } from '../../domain/schedule/preview.ts';
 import type { Recurrence } from '../../domain/schedule/recurrence.ts';
 import { instantOf, localTimeOf } from '../../domain/time-zone.ts';
-import { parseCron } from '../../infra/schedule/cron-expression.ts';
+import { parseCron } from '../../infra/cron-expression.ts';
 
 const AGENT = 'cagent';
 const DAYS = ['2026-03-27', '2026-03-28', '2026-03-29', '2026-03-30', '2026-03-31'];

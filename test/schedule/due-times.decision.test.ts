@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { dueTimes } from '../../domain/schedule/due-times.ts';
 import { nextOccurrence, type Recurrence } from '../../domain/schedule/recurrence.ts';
-import { parseCron } from '../../infra/schedule/cron-expression.ts';
+import { parseCron } from '../../infra/cron-expression.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { nextOccurrence, type Recurrence } from '../../domain/schedule/recurrence.ts';
 import { instantOf } from '../../domain/time-zone.ts';
-import { parseCron } from '../../infra/schedule/cron-expression.ts';
+import { parseCron } from '../../infra/cron-expression.ts';
 
 const ZONES = [
   ...['Europe/Berlin', 'Europe/London', 'Europe/Lisbon', 'Europe/Athens', 'Europe/Chisinau', 'Europe/Dublin', 'Africa/Casablanca'],

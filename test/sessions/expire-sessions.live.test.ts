@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type * as Session from '../../domain/sessions/session.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { startSessionExpirer } from '../../infra/reactors/expire-sessions.ts';
+import { startSessionExpirer } from '../../infra/sessions/expire-sessions.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { equal, is, not, ok } from 'uvu/assert';
-import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
+import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
+import { createDeliveryRecorder } from '../../infra/deliveries/record-delivery.ts';
+import { createSpooledRecording } from '../../infra/deliveries/spooled-recording.ts';
 import { openSpool } from '../../infra/spool/open-spool.ts';
 import { DataKeyUnreadable } from '../../infra/vault/data-key-cache.ts';
 import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
-import { createDeliveryRecorder } from '../../infra/webhooks/record-delivery.ts';
-import { createSpooledRecording } from '../../infra/webhooks/spooled-recording.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';

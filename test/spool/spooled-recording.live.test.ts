@@ -1,7 +1,7 @@
 // limit: 120 s for this file (test/run.ts)
 import { equal, ok } from 'uvu/assert';
+import { startIntegrationWarming } from '../../infra/deliveries/warm-integrations.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { startIntegrationWarming } from '../../infra/webhooks/warm-integrations.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { silentLogger } from '../fixtures/live-projections.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';

@@ -5,7 +5,7 @@ import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { closeTenants, startTenantCloser } from '../../infra/reactors/close-tenants.ts';
+import { closeTenants, startTenantCloser } from '../../infra/tenants/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';

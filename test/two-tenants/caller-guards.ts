@@ -139,16 +139,16 @@ export const CALLER_GUARDS: readonly Mutant[] = [
   ),
   mutant('reads by super-admins are not recorded', 'api/http/authorize-request.ts', "if (as === 'guest') await", 'if (false) await'),
   mutantSeenBy(
-    'webhooks/receive-delivery.api.test.ts',
+    'deliveries/receive-delivery.api.test.ts',
     'hooks: those of a suspended tenant accept deliveries',
-    'commands/webhooks/delivery-eligibility.ts',
+    'commands/deliveries/delivery-eligibility.ts',
     ' && !is_suspended',
     '',
   ),
   mutantSeenBy(
     'tenants/close-tenants.live.test.ts',
     'hooks: those of a closed tenant accept deliveries',
-    'commands/webhooks/delivery-eligibility.ts',
+    'commands/deliveries/delivery-eligibility.ts',
     "(status === 'active' || status === 'closing') && ",
     '',
   ),
@@ -233,7 +233,7 @@ export const CALLER_GUARDS: readonly Mutant[] = [
     'if (false)',
   ),
   mutantSeenBy(
-    'webhooks/tenant-deliveries.api.test.ts',
+    'deliveries/tenant-deliveries.api.test.ts',
     'deliveries: the list of the tenant shows every member all of them',
     'api/agents/readable-agents.ts',
     'candidates.filter((_, n) => readable[n])',

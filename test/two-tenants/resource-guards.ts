@@ -107,17 +107,17 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   {
     name: 'deliveries: one is read by its id alone',
     edits: [
-      ['projections/webhooks/delivery.queries.ts', 'reads.one(from, { tenant_id, id })', 'reads.one(from, { id })'],
-      ['api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'],
+      ['projections/deliveries/delivery.queries.ts', 'reads.one(from, { tenant_id, id })', 'reads.one(from, { id })'],
+      ['api/deliveries/delivery-list.ts', HOOK_OF, ') throw notFound();'],
     ],
   },
-  mutant('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'),
+  mutant('deliveries: the list of a foreign hook is empty, not absent', 'api/deliveries/delivery-list.ts', HOOK_OF, ') throw notFound();'),
   {
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
-      ['api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'],
+      ['api/deliveries/delivery-list.ts', HOOK_OF, ') throw notFound();'],
       [
-        'projections/webhooks/delivery-selection.ts',
+        'projections/deliveries/delivery-selection.ts',
         ".where('delivery.tenant_id', '=', tenant_id)\n    .$if(agent_ids",
         ".$if(false, (query) => query.where('delivery.tenant_id', '=', tenant_id))\n    .$if(agent_ids",
       ],
@@ -125,43 +125,48 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   },
   mutant(
     'deliveries: every member may read them',
-    'api/webhooks/delivery-list.ts',
+    'api/deliveries/delivery-list.ts',
     "if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);",
     '',
   ),
   mutant(
     'deliveries: every member may send them again',
-    'api/webhooks/delivery.ts',
+    'api/deliveries/delivery.ts',
     "permit: 'tenant:integrations:write',\n    body: Redeliver",
     "permit: 'tenant:read',\n    body: Redeliver",
   ),
   mutant(
     "deliveries: one is sent to another tenant's agent",
-    'commands/webhooks/redeliver.ts',
+    'commands/deliveries/redeliver.ts',
     '  await checkOnce(ctx, () => checkAgent(ctx, target));\n',
     '',
   ),
   {
     name: 'deliveries: a runner fetches the bodies of another',
     edits: [
-      ['api/webhooks/delivery.ts', " || (principal.kind === 'runner' && !recorded.agents.includes(principal.agent_id))", ''],
+      ['api/deliveries/delivery.ts', " || (principal.kind === 'runner' && !recorded.agents.includes(principal.agent_id))", ''],
       ['commands/access/authorize.ts', ' || principal.agent_id !== agent_id) return false', ') return false'],
     ],
   },
   mutant(
     "integrations: the list shows every tenant's",
-    'projections/webhooks/integration.queries.ts',
+    'projections/integrations/integration.queries.ts',
     "    .where('integration.tenant_id', '=', tenant_id)\n",
     '',
   ),
-  mutant('integrations: a foreign one can be changed', 'domain/webhooks/integration.ts', ' || integration.tenant_id !== tenant_id)', ')'),
+  mutant(
+    'integrations: a foreign one can be changed',
+    'domain/integrations/integration.ts',
+    ' || integration.tenant_id !== tenant_id)',
+    ')',
+  ),
   {
     name: 'integrations: one is read by its id alone',
-    edits: [['projections/webhooks/integration.queries.ts', 'found && doc?.tenant_id === tenant_id ?', 'found && doc ?']],
+    edits: [['projections/integrations/integration.queries.ts', 'found && doc?.tenant_id === tenant_id ?', 'found && doc ?']],
   },
   mutant(
     'integrations: an as-of read uses the id alone',
-    'commands/webhooks/integration.ts',
+    'commands/integrations/integration.ts',
     ' && loaded.state.tenant_id === ctx.tenant ?',
     ' ?',
   ),
@@ -211,7 +216,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   ),
   mutant(
     'hooks can be connected to agents that do not exist',
-    'commands/webhooks/integration.ts',
+    'commands/integrations/integration.ts',
     "if (state.status !== 'live') throw",
     'if (false) throw',
   ),

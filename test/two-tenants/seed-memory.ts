@@ -1,6 +1,6 @@
 import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
 import { unpackZip } from '../../infra/archives/unpack-zip.ts';
-import { importContexts } from '../../infra/reactors/import-memory.ts';
+import { importContexts } from '../../infra/memory/import-memory.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import type { TestPlatform } from '../fixtures/users.ts';
 

@@ -1,4 +1,4 @@
-import { PROVIDERS_WITH_OPTIONS } from '../../webhooks/providers-with-options.ts';
+import { PROVIDERS_WITH_OPTIONS } from '../../integrations/providers-with-options.ts';
 import { REASONS } from '../parts/reason-words.ts';
 import { formLayout } from './form-layout.ts';
 

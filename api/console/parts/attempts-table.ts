@@ -1,4 +1,4 @@
-import { withoutKeptReport } from '../../webhooks/kept-reports.ts';
+import { withoutKeptReport } from '../../deliveries/kept-reports.ts';
 import { counted } from './count-text.ts';
 import { type Attempt, type DeliveryDetail, isPublished, type Message, messageWords } from './delivery-messages.ts';
 import { failureText } from './failure-text.ts';

@@ -1,7 +1,7 @@
 import type { Rows } from '../../areas.ts';
+import { whyWords } from '../../deliveries/held-words.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { curlScheme } from '../../webhooks/curl-scheme.ts';
-import { whyWords } from '../../webhooks/held-words.ts';
+import { curlScheme } from '../../integrations/curl-scheme.ts';
 import { logTail } from './attempts-table.ts';
 import { counted } from './count-text.ts';
 import { type Attempt, type DeliveryDetail, lastMessageOf, shownStatus } from './delivery-messages.ts';

@@ -1,5 +1,5 @@
+import type { deliveryListOperationsOf } from '../../deliveries/delivery-list.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { deliveryListOperationsOf } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
 import { dataTable } from './data-table.ts';
 import { failureText } from './failure-text.ts';

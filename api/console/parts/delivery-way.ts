@@ -1,4 +1,4 @@
-import { whyWords } from '../../webhooks/held-words.ts';
+import { whyWords } from '../../deliveries/held-words.ts';
 import { counted } from './count-text.ts';
 import {
   type DeliveryDetail,

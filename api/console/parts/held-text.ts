@@ -1,6 +1,6 @@
 import type { Rows } from '../../areas.ts';
+import { futureUntil, whyWords } from '../../deliveries/held-words.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { futureUntil, whyWords } from '../../webhooks/held-words.ts';
 import { type Child, tags } from './tags.ts';
 import { zoned } from './time.ts';
 

@@ -1,4 +1,4 @@
-import { setupOf } from '../../webhooks/provider-setup.ts';
+import { setupOf } from '../../integrations/provider-setup.ts';
 import { tags } from './tags.ts';
 
 const { ol, li } = tags;

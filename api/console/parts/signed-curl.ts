@@ -1,6 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { curlScheme } from '../../webhooks/curl-scheme.ts';
+import { curlScheme } from '../../integrations/curl-scheme.ts';
 
 type Delivery = Pick<
   ReplyOf<Rows['getDelivery']>,

@@ -1,5 +1,5 @@
+import type { tryGuardrailsOperationOf } from '../../guardrails/try-guardrails.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { tryGuardrailsOperationOf } from '../../webhooks/try-guardrails.ts';
 import { badge } from './badge.ts';
 import { counted, countText } from './count-text.ts';
 import { dataTable } from './data-table.ts';

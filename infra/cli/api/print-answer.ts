@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { parseForDisplay } from '../../../domain/webhooks/json-values.ts';
+import { parseForDisplay } from '../../../domain/bodies/json-values.ts';
 import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import type { ApiOptions, ApiRequest } from './operation-arguments.ts';
 import { isTabular, tableOf } from './print-table.ts';

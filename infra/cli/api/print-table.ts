@@ -1,4 +1,4 @@
-import { isRawNumber } from '../../../domain/webhooks/json-values.ts';
+import { isRawNumber } from '../../../domain/bodies/json-values.ts';
 import { spaceControls } from '../../logging/escape-controls.ts';
 import { usageError } from '../arguments.ts';
 import { type Column, fittingColumns } from './table-columns.ts';

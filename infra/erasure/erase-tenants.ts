@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NatsConnection } from 'nats';
+import type pg from 'pg';
+import { advanceErasure, type ErasurePorts } from '../../commands/tenants/erase-tenant.ts';
+import { parseToken } from '../../domain/event.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { completeErasure, type ErasureRecord, type RemovedRemains } from '../../domain/tenants/tenant-erasure.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
+import type { BlobBackend } from '../blobs/blob-backend.ts';
+import { removeTenantBlobs } from '../blobs/remove-tenant-blobs.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { removeTenantMessages } from '../nats/remove-messages.ts';
+import { connectionConfig } from '../postgres/pool.ts';
+import { eraseTenantRows, type OnStep, projectionsBehind, rebuildsBehind } from '../projector/erase-rows.ts';
+import { type FollowerParts, followEvents } from '../reactors/follow-events.ts';
+import { startTimedReactor, type TimedReactorParts } from '../reactors/timed-reactor.ts';
+import type { LazyVault } from '../vault/lazy-vault.ts';
+import { dataKeyStream } from '../vault/wrapped-keys.ts';
+import { erasurePorts } from './erasure-ports.ts';
+
+const INTERVAL_MS = 2_000;
+const LOCK = 'reactor tenant erasures';
+/** Frees disk space in an external event store. Its operator must run it on every node. */
+const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
+
+export type ErasureReactorParts = TimedReactorParts & {
+  readonly log: Log;
+  /** Null if no broker is configured. @throws Error if the broker cannot be reached at present */
+  readonly nats: () => Promise<NatsConnection | null>;
+  /** Null if no file store is configured. */
+  readonly blobs: () => Promise<BlobBackend | null>;
+  readonly annalsData: string;
+  /** Opens the key that signs receipts. Only its id is needed, unless the platform has no such key yet. */
+  readonly vault: Pick<LazyVault, 'open'>;
+  readonly onStep?: OnStep;
+};
+
+/** Erases destroyed keys from the disk of the embedded store. For an external one, logs that its operator must scavenge it. */
+const scavenge = async ({ annalsData, logger }: ErasureReactorParts): Promise<void> => {
+  const dir = join(annalsData, 'store');
+  if (!existsSync(join(dir, 'serving')))
+    return logger.warn({ command: CLUSTER_COMMAND }, 'scavenge the event store, to erase the destroyed data key from its disks');
+  const { callRunningStore, SCAVENGE } = await import('../eventstore/embedded/admin-rpc.ts');
+  logger.info({ result: await callRunningStore(dir, SCAVENGE) }, 'the event store was scavenged');
+};
+
+const assertCaughtUp = (behind: readonly string[]): void => {
+  if (behind.length > 0) throw new Error(`the projections ${behind.join(', ')} have not caught up`);
+};
+
+/**
+ * Removes messages, files and rows, and the disk space of destroyed keys in the event store. All steps can be repeated.
+ * @throws Error if projections or rebuilds have not reached the position of the erasure
+ */
+const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
+  const { onStep = () => {} } = parts;
+  onStep('remove the messages');
+  const nats = await parts.nats();
+  const removeMessages = async (): Promise<number> => (nats ? removeTenantMessages(nats, tenant) : 0);
+  const messages = await removeMessages();
+  onStep('remove the files');
+  const backend = await parts.blobs();
+  const blobs = backend ? await removeTenantBlobs(backend, tenant) : 0;
+  // Use a separate connection: deleting from a large table takes longer than the pool's time limit for statements.
+  const { default: driver } = await import('pg');
+  const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure', '-c statement_timeout=0'));
+  await db.connect();
+  try {
+    const at = parseToken(position)!;
+    // Projections ignore the tenant's events after this position, so remove rows only when all have reached it.
+    assertCaughtUp(await projectionsBehind(db, at));
+    await eraseTenantRows(db, tenant, onStep);
+    assertCaughtUp(await rebuildsBehind(db, at));
+    // Remove rows a second time, because a rebuild may have written some in between.
+    await eraseTenantRows(db, tenant);
+  } finally {
+    await db.end();
+  }
+  onStep('scavenge the event store');
+  await scavenge(parts);
+  // Remove them a second time: the relay may have published a message that it decrypted before the key was destroyed.
+  onStep('remove late messages');
+  return { messages: messages + (await removeMessages()), blobs };
+};
+
+/** Returns the ports with which the reactor erases a tenant. They can destroy the data key without the master key. */
+const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): ErasurePorts =>
+  erasurePorts({
+    log,
+    now,
+    vault: {
+      destroyDataKeys: (tenant) => log.tombstone(dataKeyStream(tenant)),
+      seal: async (location, plain) => (await vault.open()).seal(location, plain),
+      open: async (location, sealed) => (await vault.open()).open(location, sealed),
+    },
+  });
+
+/**
+ * Each step finds out whether an earlier attempt has done it. Returns false if not all events are counted yet: another attempt must
+ * continue.
+ */
+export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<boolean> => {
+  const ctx = reactorContext(parts.log, { now }).inTenant(tenant);
+  const { state } = await advanceErasure(ctx, portsOf(parts, now), tenant);
+  const { record, is_completed } = state.erasure!;
+  if (!record) return false;
+  if (!is_completed) await ctx.transact(Tenant, tenant, completeErasure(await removeRemains(parts, tenant, record)));
+  return true;
+};
+
+/** Keeps the tenants whose erasure is not completed. Meanwhile, stores no position, so that a restart finds them again. */
+const followErasures = (parts: FollowerParts) => {
+  const open = new Set<string>();
+  const { close } = followEvents(
+    {
+      name: 'tenant erasures',
+      eventTypes: ['TenantErasureStarted', 'TenantErasureCompleted'],
+      handle: async ({ type, id }) => void (type === 'TenantErasureStarted' ? open.add(id) : open.delete(id)),
+      failure: 'erasures cannot be followed now; trying again',
+      mayStore: () => open.size === 0,
+    },
+    parts,
+  );
+  return { open, close };
+};
+
+/** Finishes erasures that requests have started, also interrupted ones. Only one process does this at a time. Repeats failed attempts. */
+export const startTenantEraser = (parts: ErasureReactorParts & FollowerParts): { close: () => Promise<void> } => {
+  const { logger, now = Date.now } = parts;
+  const { open, close } = followErasures(parts);
+  const reactor = startTimedReactor(
+    {
+      lock: LOCK,
+      intervalMs: INTERVAL_MS,
+      failure: 'the erasure of a tenant cannot be finished now; trying again',
+      run: async () => {
+        const finish = async (tenant: string): Promise<void> => {
+          if (!(await finishErasure(parts, tenant, now))) return;
+          open.delete(tenant);
+          logger.info({ tenant }, 'a tenant was erased');
+        };
+        const failures: unknown[] = [];
+        for (const tenant of [...open]) await finish(tenant).catch((error) => failures.push(error));
+        if (failures.length > 0) throw failures[0];
+        return open.size > 0;
+      },
+    },
+    parts,
+  );
+  return {
+    close: async () => {
+      await reactor.close();
+      await close();
+    },
+  };
+};

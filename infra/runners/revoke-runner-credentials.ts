@@ -1,0 +1,96 @@
+import type { Logger } from 'pino';
+import {
+  createRevocationList,
+  MAX_LIFETIME_MS,
+  type RecordedAccessEvent,
+  type RevocationList,
+  revocationEventTypes,
+} from '../../commands/runners/revoke-runner-credentials.reactor.ts';
+import { createBackoff } from '../backoff.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { type Account, type AccountParts, openAccount } from '../nats/nats-account.ts';
+import { positionBefore } from '../reactors/resume-position.ts';
+import { createUntilDone } from '../reactors/until-done.ts';
+
+const RETRY = { minMs: 1_000, maxMs: 1_000 };
+
+/** Repeats `work` every second until it succeeds. Returns undefined if the signal is aborted first. */
+const retryUntilDone = <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | undefined> =>
+  createUntilDone({ signal, retry: createBackoff(RETRY), onFailure })(work);
+
+/** One part of the program raises the flag, another waits for it. Raising it twice has no effect. */
+const createWakeUp = () => {
+  let raised = Promise.withResolvers<void>();
+  return {
+    raise: (): void => raised.resolve(),
+    /** Lowers the flag. Resolves when it is raised again. */
+    next: (): Promise<void> => {
+      raised = Promise.withResolvers();
+      return raised.promise;
+    },
+  };
+};
+
+type Publication = {
+  readonly account: Account;
+  readonly list: RevocationList;
+  /** Raised when the list of revoked credentials must be sent to the broker again. */
+  readonly changed: ReturnType<typeof createWakeUp>;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+};
+
+/** Sends the list of revoked credentials to the broker, now and after every change, until the signal is aborted. */
+const publishList = async ({ account, list, changed, signal, logger }: Publication): Promise<void> => {
+  const revoke = () => account.revoke(list.current(Date.now()));
+  while (!signal.aborted) {
+    const next = changed.next();
+    await retryUntilDone(revoke, signal, ({ message }) =>
+      logger.warn({ error: message }, 'the broker did not accept the revoked credentials; trying again'),
+    );
+    await next;
+  }
+};
+
+/**
+ * Closes the broker connections of credentials that are revoked, or whose API key, agent, tenant, owner or membership has ended. Needs the
+ * operator key of the embedded server; with any other broker, credentials are valid until they expire.
+ */
+export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
+  const { log, logger } = parts;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const list = createRevocationList();
+  const changed = createWakeUp();
+
+  const run = async (): Promise<void> => {
+    const account = await openAccount(parts, changed.raise);
+    if (!account) return logger.info('runner credentials cannot be revoked on this broker; they expire within an hour');
+    const start = await retryUntilDone(
+      async () => ({ position: await positionBefore(log, MAX_LIFETIME_MS, signal) }),
+      signal,
+      () => {},
+    );
+    if (!start) return account.close();
+    const subscription = log.follow({
+      from: start.position,
+      filter: { eventTypes: revocationEventTypes },
+      event: (event) => {
+        if (list.apply(event as RecordedAccessEvent)) changed.raise();
+      },
+      caughtUp: changed.raise,
+    });
+    await publishList({ account, list, changed, signal, logger });
+    await subscription.stop();
+    await account.close();
+  };
+
+  const running = run().catch((error: Error) => logger.error({ error: error.message }, 'runner credentials cannot be revoked'));
+  return {
+    close: async () => {
+      closing.abort();
+      changed.raise();
+      await running;
+    },
+  };
+};

@@ -1,6 +1,0 @@
-import type { TenantGuardrailsEvent } from '../../domain/webhooks/tenant-guardrails.ts';
-import type { AuditOf } from '../audit-record.ts';
-
-export const tenantGuardrailsAudit = {
-  GuardrailsReplaced: { summary: 'replaced the guardrail rules of {resource}', activity: 'update' },
-} satisfies AuditOf<TenantGuardrailsEvent>;
