@@ -5,8 +5,8 @@ import { entryPoint } from '../program.ts';
 import { createTaskThread, type TaskError } from '../threads/task-thread.ts';
 import { AUTHENTICATION_TIMEOUT_MS, type Envelope, NOT_CHECKED } from './check-sender.ts';
 import type { MailTask, MailTaskResult } from './mail-worker.ts';
+import { answer, type SmtpError, tryLater } from './message/smtp-answer.ts';
 import type { SenderTask } from './sender-worker.ts';
-import { answer, type SmtpError, tryLater } from './smtp-answer.ts';
 
 /** The limits for the parsing of one message, in milliseconds: of processor time, and of time on a busy machine. */
 const PARSE_CPU_LIMIT_MS = 5_000;

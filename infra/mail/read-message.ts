@@ -1,7 +1,7 @@
 import type { SMTPServerDataStream } from 'smtp-server';
 import { addToShare, fitsShare, largestShare, newFairShare } from '../threads/fair-share.ts';
-import { countChunk, emptyShape, MAX_MESSAGE_BYTES, refusalOfShape } from './message-shape.ts';
-import { answer, type SmtpError } from './smtp-answer.ts';
+import { countChunk, emptyShape, MAX_MESSAGE_BYTES, refusalOfShape } from './message/message-shape.ts';
+import { answer, type SmtpError } from './message/smtp-answer.ts';
 
 /** The maximum number of bytes of incoming messages in memory, for all connections together. */
 const MAX_BUFFERED_BYTES = 4 * MAX_MESSAGE_BYTES;

@@ -6,9 +6,9 @@ import type { Unreachable } from '../../commands/mail/recipient.ts';
 import { slugsIn } from '../../domain/mail/address.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createMailThreads, type InspectMail } from './mail-threads.ts';
-import { MAX_MESSAGE_BYTES } from './message-shape.ts';
+import { MAX_MESSAGE_BYTES } from './message/message-shape.ts';
+import { answer, isSmtpError, type SmtpError, tryLater } from './message/smtp-answer.ts';
 import { createMessageReader } from './read-message.ts';
-import { answer, isSmtpError, type SmtpError, tryLater } from './smtp-answer.ts';
 import { type ConnectionLimits, createConnectionLimits } from './smtp-connections.ts';
 
 const MAX_RECIPIENTS = 50;

@@ -1,8 +1,8 @@
 import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
 import { contentOf } from '../../commands/mail/mail-content.ts';
 import { detectContentType } from '../blobs/detect-content-type.ts';
-import { attachmentType } from './attachment-type.ts';
-import { parseMail } from './parse-mail.ts';
+import { attachmentType } from './message/attachment-type.ts';
+import { parseMail } from './message/parse-mail.ts';
 
 /**
  * Parses a message, and cuts it to what is stored. `sender` is the address in the envelope.

@@ -5,7 +5,7 @@ import { leafHash } from '../../domain/audit/merkle-tree.ts';
 import { recordedEventText, withoutBytes } from '../../domain/audit/recorded-event.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { serveStore } from '../../infra/eventstore/embedded/serve-store.ts';
+import { serveStore } from '../../infra/eventstore/embedded/rpc/serve-store.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { catchUpTo } from '../../infra/projector/catch-up.ts';

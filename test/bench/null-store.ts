@@ -1,9 +1,9 @@
-import { appendMethod } from '../../infra/eventstore/embedded/append-handlers.ts';
-import { confirmation } from '../../infra/eventstore/embedded/append-responses.ts';
-import { batchAppendMethod } from '../../infra/eventstore/embedded/batch-append-handler.ts';
 import { type Call, grpcServer, type Receiver } from '../../infra/eventstore/embedded/grpc.ts';
-import { readRequestOf } from '../../infra/eventstore/embedded/read-request.ts';
-import { frameAt, JSON_DATA, maxRecordSize, type ProposedEvent, writeRecord } from '../../infra/eventstore/embedded/record.ts';
+import { frameAt, JSON_DATA, maxRecordSize, type ProposedEvent, writeRecord } from '../../infra/eventstore/embedded/log/record.ts';
+import { appendMethod } from '../../infra/eventstore/embedded/rpc/append-handlers.ts';
+import { confirmation } from '../../infra/eventstore/embedded/rpc/append-responses.ts';
+import { batchAppendMethod } from '../../infra/eventstore/embedded/rpc/batch-append-handler.ts';
+import { readRequestOf } from '../../infra/eventstore/embedded/rpc/read-request.ts';
 import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server-info-handlers.ts';
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 

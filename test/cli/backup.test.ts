@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { backup } from '../../infra/cli/backup/backup.ts';
 import { loadConfig } from '../../infra/config.ts';
-import { serveStore } from '../../infra/eventstore/embedded/serve-store.ts';
+import { serveStore } from '../../infra/eventstore/embedded/rpc/serve-store.ts';
 import { spoolDirectory } from '../../infra/spool/spool-slots.ts';
 import { openSpoolStorage } from '../../infra/spool/spool-storage.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { parseMail } from '../../infra/mail/parse-mail.ts';
+import { parseMail } from '../../infra/mail/message/parse-mail.ts';
 
 const identityOf = (mail: string): string => parseMail(Uint8Array.from(Buffer.from(mail, 'latin1')).buffer, 'a@example.com').identity;
 

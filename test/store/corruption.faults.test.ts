@@ -4,7 +4,7 @@ import { jsonEvent } from '@eventstore/db-client';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { openLog as openClient } from '../../infra/eventstore/client.ts';
-import { openLog } from '../../infra/eventstore/embedded/log.ts';
+import { openLog } from '../../infra/eventstore/embedded/log/log.ts';
 import { type Log, LogError, type NewEvent } from '../../infra/eventstore/event-log.ts';
 import { isPartOf, readBackwards, readEach, readForwards } from '../fixtures/log-records.ts';
 import { clientOf } from '../fixtures/store-client.ts';

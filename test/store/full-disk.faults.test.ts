@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { keyOf } from '../../infra/eventstore/embedded/index/stream-key.ts';
 import { openStore } from '../../infra/eventstore/embedded/store.ts';
-import { keyOf } from '../../infra/eventstore/embedded/stream-key.ts';
 import { append, rethrow, withFailingFunction } from '../fixtures/embedded-store.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
@@ -43,7 +43,7 @@ for (const code of ['EIO', 'ENOSPC'])
   });
 
 test('events of two streams whose names have the same hash are not confused', async () => {
-  const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
+  const { createStreamCache } = await import('../../infra/eventstore/embedded/index/stream-cache.ts');
   const store = openStore(storeDir(), rethrow);
   await append(store, 'first', -1);
   const colliding = createStreamCache(store.log, store.index, (name, probe = 0) => (probe === 0 ? keyOf('first') : keyOf(name, probe)));

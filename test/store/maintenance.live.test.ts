@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, 
 import { join } from 'node:path';
 import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
-import { createReadBuffer } from '../../infra/eventstore/embedded/read-buffer.ts';
+import { createReadBuffer } from '../../infra/eventstore/embedded/log/read-buffer.ts';
 import { findText } from '../faults/secret-search.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { flipBits, runStoreCommand } from '../fixtures/store-files.ts';

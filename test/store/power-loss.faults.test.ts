@@ -2,9 +2,9 @@ import fs, { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, read
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openIndex } from '../../infra/eventstore/embedded/index/stream-index.ts';
 import { scavenge } from '../../infra/eventstore/embedded/scavenger.ts';
 import { openStore, type Store } from '../../infra/eventstore/embedded/store.ts';
-import { openIndex } from '../../infra/eventstore/embedded/stream-index.ts';
 import { append, proposedEvent, rethrow, withFailingFunction, withReplacedFunctions } from '../fixtures/embedded-store.ts';
 import { segmentsOf } from '../fixtures/store-files.ts';
 import { storeDir } from '../fixtures/store-process.ts';

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { batchPartOf } from '../../infra/eventstore/embedded/append-requests.ts';
-import { bytesField, messageField, type Span, textField, uintField, viewOf } from '../../infra/eventstore/embedded/protobuf.ts';
+import { bytesField, messageField, type Span, textField, uintField, viewOf } from '../../infra/eventstore/embedded/encoding/protobuf.ts';
 import {
   flagsAt,
   frameAt,
@@ -15,7 +14,8 @@ import {
   type ProposedEvent,
   typeAt,
   writeRecord,
-} from '../../infra/eventstore/embedded/record.ts';
+} from '../../infra/eventstore/embedded/log/record.ts';
+import { batchPartOf } from '../../infra/eventstore/embedded/rpc/append-requests.ts';
 import { openShare } from '../fixtures/share.ts';
 
 const entry = (key: string, value: string): Buffer => messageField(2, textField(1, key), textField(2, value));

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bytesField, cursorOf, readVarint, skipField, uintField } from '../../infra/eventstore/embedded/protobuf.ts';
+import { bytesField, cursorOf, readVarint, skipField, uintField } from '../../infra/eventstore/embedded/encoding/protobuf.ts';
 
 test('the parser skips an unknown length-delimited field and reads the field after it', () => {
   for (const size of [0, 3, 127, 128, 20_000]) {

@@ -6,7 +6,7 @@ import { type ExportVerification, exitCodeOf, verifyAuditExport } from '../../au
 import type { Config } from '../../config.ts';
 import { syncDirectory } from '../../durable-files.ts';
 import { openLog } from '../../eventstore/client.ts';
-import { serveStore } from '../../eventstore/embedded/serve-store.ts';
+import { serveStore } from '../../eventstore/embedded/rpc/serve-store.ts';
 import { wrongDirectory } from '../../eventstore/embedded/store-directory.ts';
 import { type Log, LogError } from '../../eventstore/event-log.ts';
 import { printLine } from '../../logging/print-line.ts';

@@ -8,7 +8,7 @@ import type { Config } from '../../config.ts';
 import { syncDirectory } from '../../durable-files.ts';
 import { openLog } from '../../eventstore/client.ts';
 import { copyStore } from '../../eventstore/embedded/backup-store.ts';
-import { serveStore } from '../../eventstore/embedded/serve-store.ts';
+import { serveStore } from '../../eventstore/embedded/rpc/serve-store.ts';
 import { assertStoreDirectory, wrongDirectory } from '../../eventstore/embedded/store-directory.ts';
 import { verifyStore } from '../../eventstore/embedded/verify-store.ts';
 import { printLine } from '../../logging/print-line.ts';

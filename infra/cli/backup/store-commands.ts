@@ -34,7 +34,7 @@ export const storeCommand = defineCommand({
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const port = portOf(args.port);
-        const { serveStore } = await import('../../eventstore/embedded/serve-store.ts');
+        const { serveStore } = await import('../../eventstore/embedded/rpc/serve-store.ts');
         // Keep V8's space for new objects small: they are short-lived, and the default of 2 x 16 MiB is not faster.
         setFlagsFromString('--semi-space-growth-factor=1');
         await runService(() => serveStore({ dir: args.dir, port, open: args.open === true }));

@@ -2,10 +2,10 @@ import * as fs from 'node:fs';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { replaceFile } from '../../durable-files.ts';
+import { bytesOf, framedMessage, readFields, textField } from './encoding/protobuf.ts';
 import type { Call, Receiver } from './grpc.ts';
 import { createMessageParser, unary } from './grpc.ts';
 import { unknown } from './grpc-status.ts';
-import { bytesOf, framedMessage, readFields, textField } from './protobuf.ts';
 import { secretOf } from './secret.ts';
 
 export const SCAVENGE = '/annals.embedded.Store/Scavenge';

@@ -1,5 +1,5 @@
-import type { Wide } from './protobuf.ts';
-import type { ProposedEvent } from './record.ts';
+import type { Wide } from './encoding/protobuf.ts';
+import type { ProposedEvent } from './log/record.ts';
 
 export const NO_STREAM = -1;
 export const ANY = -2;

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { counted } from '../../../domain/counted.ts';
 import { makeDirectory, replaceFile, syncDirectory, syncFile } from '../../durable-files.ts';
 import { printLine } from '../../logging/print-line.ts';
-import { openLog } from './log.ts';
+import { openLog } from './log/log.ts';
 import { repair } from './repair.ts';
 import { assertStoreDirectory, wrongDirectory } from './store-directory.ts';
 

@@ -1,9 +1,9 @@
 import { ANY, type AppendRequest, type Outcome, STREAM_EXISTS } from './append-decision.ts';
-import { DELETED_METADATA, isDeleted, type StreamMetadata } from './metadata.ts';
+import { DELETED_METADATA, isDeleted, type StreamMetadata } from './encoding/metadata.ts';
+import { viewOf } from './encoding/protobuf.ts';
+import type { Stream, StreamCache } from './index/stream-cache.ts';
+import { EMPTY_APPEND, idAt, LAST_OF_APPEND, type ProposedEvent, TOMBSTONE_REVISION } from './log/record.ts';
 import { type Parts, type PlannedEvent, plannedMetadata, revivalOf, writePlanned } from './planned-events.ts';
-import { viewOf } from './protobuf.ts';
-import { EMPTY_APPEND, idAt, LAST_OF_APPEND, type ProposedEvent, TOMBSTONE_REVISION } from './record.ts';
-import type { Stream, StreamCache } from './stream-cache.ts';
 import { noEvent, tombstoneEvent } from './system-events.ts';
 import { isWithinMaxAge, visibleOf } from './visibility.ts';
 

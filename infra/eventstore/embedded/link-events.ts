@@ -1,8 +1,8 @@
-import type { Log } from './log.ts';
-import { bytesField, bytesOf, framedMessage, messageField, readFields, uintField } from './protobuf.ts';
-import { recordedAt, revisionAt } from './record.ts';
-import type { StreamCache } from './stream-cache.ts';
-import type { Index } from './stream-index.ts';
+import { bytesField, bytesOf, framedMessage, messageField, readFields, uintField } from './encoding/protobuf.ts';
+import type { StreamCache } from './index/stream-cache.ts';
+import type { Index } from './index/stream-index.ts';
+import type { Log } from './log/log.ts';
+import { recordedAt, revisionAt } from './log/record.ts';
 import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache };

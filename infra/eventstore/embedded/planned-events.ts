@@ -1,10 +1,10 @@
-import type { Log } from './log.ts';
-import { isDeleted, type StreamMetadata, truncatedBefore } from './metadata.ts';
-import { type Span, viewOf } from './protobuf.ts';
-import type { RecentIds } from './recent-ids.ts';
-import { JSON_DATA, LAST_OF_APPEND, LINK, type ProposedEvent, TOMBSTONE, TOMBSTONE_REVISION } from './record.ts';
-import type { Stream, StreamCache } from './stream-cache.ts';
-import type { Index } from './stream-index.ts';
+import { isDeleted, type StreamMetadata, truncatedBefore } from './encoding/metadata.ts';
+import { type Span, viewOf } from './encoding/protobuf.ts';
+import type { RecentIds } from './index/recent-ids.ts';
+import type { Stream, StreamCache } from './index/stream-cache.ts';
+import type { Index } from './index/stream-index.ts';
+import type { Log } from './log/log.ts';
+import { JSON_DATA, LAST_OF_APPEND, LINK, type ProposedEvent, TOMBSTONE, TOMBSTONE_REVISION } from './log/record.ts';
 import { metadataEvent } from './system-events.ts';
 
 export type Parts = { log: Log; index: Index; streams: StreamCache; recent: RecentIds; markAppended: (stream: string) => void };

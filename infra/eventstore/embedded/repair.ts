@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import { readUpTo, syncBytes, syncFile, writeAll } from '../../durable-files.ts';
-import { damageError } from './corruption.ts';
-import { batchDistanceAt, flagsAt, isIntactAt, LAST_OF_APPEND, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
-import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from './segment.ts';
+import { damageError } from './log/corruption.ts';
+import { batchDistanceAt, flagsAt, isIntactAt, LAST_OF_APPEND, OVERHEAD_BYTES, positionAt, sizeAt } from './log/record.ts';
+import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from './log/segment.ts';
 
 const WINDOW_BYTES = 1 << 20;
 

@@ -1,10 +1,10 @@
 import * as fs from 'node:fs';
-import { damageError } from './corruption.ts';
-import type { Log } from './log.ts';
-import { EMPTY_APPEND, flagsAt, isIntactAt, nameAt, positionAt, revisionAt, sizeAt, TOMBSTONE } from './record.ts';
-import { readRecords, recordsEnd, replaceSegment, SEGMENT_HEADER_BYTES, type Segment, writePacked } from './segment.ts';
-import type { StreamCache } from './stream-cache.ts';
-import type { Index } from './stream-index.ts';
+import type { StreamCache } from './index/stream-cache.ts';
+import type { Index } from './index/stream-index.ts';
+import { damageError } from './log/corruption.ts';
+import type { Log } from './log/log.ts';
+import { EMPTY_APPEND, flagsAt, isIntactAt, nameAt, positionAt, revisionAt, sizeAt, TOMBSTONE } from './log/record.ts';
+import { readRecords, recordsEnd, replaceSegment, SEGMENT_HEADER_BYTES, type Segment, writePacked } from './log/segment.ts';
 import { isWithinMaxAge, visibleOf } from './visibility.ts';
 
 const WINDOW_BYTES = 1 << 20;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { framedMessage, messageField, textField, uintField } from './encoding/protobuf.ts';
 import { type Call, type Receiver, unary } from './grpc.ts';
-import { framedMessage, messageField, textField, uintField } from './protobuf.ts';
 
 export const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
 export const GOSSIP = '/event_store.client.gossip.Gossip/Read';

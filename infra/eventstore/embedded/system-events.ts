@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Span, spanOf } from './protobuf.ts';
-import type { ProposedEvent } from './record.ts';
+import { type Span, spanOf } from './encoding/protobuf.ts';
+import type { ProposedEvent } from './log/record.ts';
 
 const textSpan = (text: string): Span => spanOf(Buffer.from(text));
 const EMPTY = textSpan('');

@@ -4,7 +4,9 @@ import { readUpTo } from '../../durable-files.ts';
 import { examplesOf } from '../../logging/examples.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
-import { openLog } from './log.ts';
+import { openIndex } from './index/stream-index.ts';
+import { keyOf } from './index/stream-key.ts';
+import { openLog } from './log/log.ts';
 import {
   EMPTY_APPEND,
   flagsAt,
@@ -17,11 +19,9 @@ import {
   sizeAt,
   typeAt,
   wireRevision,
-} from './record.ts';
-import { recordsEnd, SEGMENT_HEADER_BYTES, type Segment } from './segment.ts';
+} from './log/record.ts';
+import { recordsEnd, SEGMENT_HEADER_BYTES, type Segment } from './log/segment.ts';
 import { assertStoreDirectory } from './store-directory.ts';
-import { openIndex } from './stream-index.ts';
-import { keyOf } from './stream-key.ts';
 
 const WINDOW_BYTES = 4 << 20;
 

@@ -1,6 +1,6 @@
-import { isDeleted, type StreamMetadata } from './metadata.ts';
-import { createdMsAt } from './record.ts';
-import type { Stream, StreamCache } from './stream-cache.ts';
+import { isDeleted, type StreamMetadata } from './encoding/metadata.ts';
+import type { Stream, StreamCache } from './index/stream-cache.ts';
+import { createdMsAt } from './log/record.ts';
 
 /** Events with revision `low` or higher, created at `oldest` (milliseconds since 1970) or later. */
 export type Visible = { low: number; oldest: number };

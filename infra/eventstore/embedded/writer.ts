@@ -1,9 +1,9 @@
 import { isDiskFull } from '../../durable-files.ts';
 import type { AppendRequest, AppendResult, Outcome } from './append-decision.ts';
 import type { createConcurrencyCheck } from './concurrency-check.ts';
-import { isDamage, reportDamage } from './corruption.ts';
-import type { Log } from './log.ts';
-import { maxRecordSize } from './record.ts';
+import { isDamage, reportDamage } from './log/corruption.ts';
+import type { Log } from './log/log.ts';
+import { maxRecordSize } from './log/record.ts';
 
 /** `deadline` is in milliseconds since 1970. `respond` is called at most once; never after a fatal error. */
 type Job = { request: AppendRequest; deadline: number; respond: (result: AppendResult) => void };
