@@ -1,31 +1,20 @@
-const AREAS = [
-  'access',
-  'agents',
-  'audit',
-  'autocomplete',
-  'benchmarks',
-  'billing',
-  'bodies',
-  'credentials',
-  'deliveries',
-  'files',
-  'guardrails',
-  'identity',
-  'integrations',
-  'mail',
-  'marketplace',
-  'memory',
-  'operations',
-  'redaction',
-  'runners',
-  'schedule',
-  'sessions',
-  'skill-calls',
-  'skills',
-  'slack',
-  'tenants',
-  'tools',
-];
+import { globSync } from 'node:fs';
+import { root } from './source-files.ts';
+
+const subfolders = (room: string): string[] =>
+  globSync(`${room}/*`, { cwd: root, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+
+/** The folders of the same name in two rooms or more: so a misspelled folder is no area. */
+const areasOf = (rooms: readonly string[]): string[] => {
+  const all = rooms.flatMap(subfolders);
+  return [...new Set(all.filter((name, index) => all.indexOf(name) !== index))];
+};
+
+/** `bodies` has rules only. */
+const AREAS = [...areasOf(['domain', 'commands', 'projections', 'api']), 'bodies'];
+
 /** The folders of infra that are no areas: drivers, processes and commands. */
 const INFRA_FOLDERS = [
   'aggregates',
@@ -80,7 +69,7 @@ const INFRA_FOLDERS = [
   'vault',
 ];
 
-/** The subfolders of each top-level source folder ('room'). If you add an area or a driver, add its folder here. */
+/** The folders that each top-level source folder ('room') may have. A new driver in infra must be listed; an area need not. */
 export const FOLDERS: Record<string, string[]> = {
   domain: [...AREAS, 'integrations/conventions', 'integrations/providers'],
   commands: AREAS,

@@ -4,9 +4,12 @@ import { dirname, join, normalize } from 'node:path';
 /** The project's root directory. The functions below take and return paths relative to it. */
 export const root = join(import.meta.dirname, '../..');
 
-/** Returns the source files below a folder. */
-export const filesOf = (room: string): string[] =>
-  globSync(`${room}/**/*.{ts,mjs}`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+/** Returns the source files below a folder. @throws Error if there are none, so that a renamed folder does not pass as clean */
+export const filesOf = (room: string): string[] => {
+  const files = globSync(`${room}/**/*.{ts,mjs}`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+  if (files.length === 0) throw new Error(`${room} has no source files`);
+  return files;
+};
 
 /** Returns the text of a source file. */
 export const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');

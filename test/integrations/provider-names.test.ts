@@ -4,7 +4,13 @@ import { PROVIDERS } from '../../domain/integrations/provider.ts';
 import { filesOf, withoutComments } from '../architecture/source-files.ts';
 
 /** The folders whose code is the same for all providers. */
-const FOLDERS = ['domain/webhooks', 'commands/webhooks', 'projections/webhooks', 'api/webhooks', 'api/console', 'infra/webhooks'];
+const FOLDERS = [
+  ...['domain', 'commands', 'projections', 'api'].flatMap((room) =>
+    ['deliveries', 'guardrails', 'integrations'].map((area) => `${room}/${area}`),
+  ),
+  ...['domain/bodies', 'api/console', 'infra/deliveries'],
+  ...['domain', 'commands', 'projections', 'api', 'infra'].map((room) => `${room}/skill-calls`),
+];
 
 /** The files that name a provider, because they are about it alone. */
 const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
