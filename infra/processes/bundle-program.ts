@@ -37,7 +37,8 @@ const loadEsbuild = (): typeof import('esbuild') => {
 /**
  * Bundles the sources below `root` and their packages into some large files below `target`: a process then starts in half
  * the time and with a quarter less memory than with 1,900 modules. Takes 5 to 30 s. Source maps name the sources only
- * if they lie beside the bundle.
+ * if they lie beside the bundle. Functions are not given their names by calls at run time (`keepNames`): each call makes garbage, which cost
+ * 10 % of the processor time of a delivery.
  * @throws Error if the sources cannot be bundled
  */
 export const bundleProgram = (root: string, target = root): void => {
@@ -55,7 +56,6 @@ export const bundleProgram = (root: string, target = root): void => {
     target: `node${process.versions.node}`,
     external: NOT_BUNDLED,
     banner: { js: COMMONJS_NAMES },
-    keepNames: true,
     sourcemap: target === root && 'linked',
     sourcesContent: false,
     logLevel: 'silent',
