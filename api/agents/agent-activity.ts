@@ -6,7 +6,7 @@ import { idOf } from '../../domain/id.ts';
 import { usdOf } from '../../domain/money.ts';
 import { type AgentRanks, agentPage } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import { hoursByAgent, queueByAgent, receivedByAgent } from '../../projections/agents/agent-activity.queries.ts';
+import { givenUpByAgent, hoursByAgent, queueByAgent, receivedByAgent } from '../../projections/agents/agent-activity.queries.ts';
 import { dailyCosts } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
 import { deliveries } from '../../projections/deliveries/delivery.ts';
@@ -41,14 +41,16 @@ const NONE: Numbers = { deliveries: 0, failed: 0, queue: 0, cost_micros: 0, last
 const readNumbers = async ({ reads, tenant: tenant_id }: Ctx, now: string): Promise<ReadonlyMap<string, Numbers>> => {
   const from = new Date(Date.parse(now) - DAY_MS).toISOString();
   const [day, next] = [now.slice(0, 10), new Date(Date.parse(now) + DAY_MS).toISOString().slice(0, 10)];
-  const [received, queues, spent] = await Promise.all([
+  const [received, givenUp, queues, spent] = await Promise.all([
     receivedByAgent(reads, { tenant_id, from }),
+    givenUpByAgent(reads, { tenant_id, given_up_from: from }),
     queueByAgent(reads, tenant_id),
     dailyCosts(reads, { tenant_id, from: day, to: next }),
   ]);
   const numbers = new Map<string, Numbers>();
   const add = (agent_id: string, more: Partial<Numbers>) => numbers.set(agent_id, { ...(numbers.get(agent_id) ?? NONE), ...more });
   for (const { agent_id, ...more } of received) add(agent_id, more);
+  for (const { agent_id, count } of givenUp) add(agent_id, { failed: count });
   for (const { agent_id, count } of queues) add(agent_id, { queue: count });
   for (const { agent_id, cost_micros } of spent) add(agent_id, { cost_micros });
   return numbers;
@@ -95,7 +97,10 @@ export const AgentActivity = z
   .object({
     agent_id: idOf('agent'),
     deliveries: count('How many deliveries to the agent were received in the last 24 hours; null if the caller may not read them', 64),
-    failed: count('How many of them were given up; null if the caller may not read them', 2),
+    failed: count(
+      'How many deliveries to the agent were given up in the last 24 hours, whenever they were received; null if the caller may not read them',
+      2,
+    ),
     queue: count('How many deliveries are neither acknowledged nor given up; null if the caller may not read them', 3),
     buckets: z
       .array(z.int())
@@ -104,7 +109,10 @@ export const AgentActivity = z
         description: 'How many were received in each of the last 24 hours, the earliest first',
         examples: [[...Array(HOURS - 1).fill(0), 64]],
       }),
-    last_at: Timestamp.nullable().meta({ description: 'When the last of them was received; null if there was none', examples: [null] }),
+    last_at: Timestamp.nullable().meta({
+      description: 'When the last delivery of the last 24 hours was received; null if there was none',
+      examples: [null],
+    }),
     cost_usd: z
       .number()
       .nullable()

@@ -6,6 +6,7 @@ import { badge } from './parts/badge.ts';
 import { budgetBar } from './parts/budget-bar.ts';
 import { counted } from './parts/count-text.ts';
 import { card } from './parts/facts.ts';
+import { givenUpToday } from './parts/given-up-today.ts';
 import { heldText } from './parts/held-text.ts';
 import { queueCounts } from './parts/queue-text.ts';
 import { type Child, tags } from './parts/tags.ts';
@@ -16,14 +17,11 @@ import { tenantPath, type Visit } from './visit.ts';
 const { a, dd, div, dl, dt, span } = tags;
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 type Presence = ReplyOf<Rows['getRunnerPresence']>;
 
 /** Returns the start of the present hour, in which an hourly budget is spent. */
 export const hourStart = (): string => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
-
-const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
 /** Starts the calls of the card with the present state of an agent. A page of the past asks only for the runner. */
 export const askNow = (visit: Visit) => {
@@ -33,8 +31,8 @@ export const askNow = (visit: Visit) => {
   return {
     presence: ask(rows.getRunnerPresence, path),
     hours: inPresent(() => ask(rows.readBudgetUsage, { ...path, from: hourStart() })),
-    dead: inPresent(() => ask(rows.listTenantDeliveries, { ...path, outcome: 'dead', from: dayAgo(), limit: 1 })),
-    ended: inPresent(() => ask(rows.summarizeDeliveries, { ...path, from: dayAgo() })),
+    dead: inPresent(() => ask(rows.listTenantDeliveries, { ...path, ...givenUpToday(), limit: 1 })),
+    ended: inPresent(() => ask(rows.summarizeDeliveries, { ...path, ...givenUpToday() })),
   };
 };
 
@@ -57,12 +55,12 @@ const queueText = ({ oldest_waiting_at, held, ...counts }: Presence): Child =>
     held ? [', ', badge('held'), ' ', heldText(held)] : null,
   );
 
-/** Renders the last delivery of the last 24 hours that was given up, and how many there were. */
+/** Renders how many deliveries were given up in the last 24 hours, and the one that was received last of these. */
 const errorLine = ({ dead, ended }: Answers, at: (rest: string) => string, agent_id: string): Child => {
   const last = dead?.ok ? dead.value[0] : undefined;
   if (!last) return null;
   const count = ended?.ok ? ended.value.outcomes.dead : 1;
-  const all = new URLSearchParams({ outcome: 'dead', agent_id, from: dayAgo() });
+  const all = new URLSearchParams({ ...givenUpToday(), agent_id });
   const words = last.last_failure?.reason ?? 'A delivery was given up, and the runner has not reported why';
   return line(
     'Error',

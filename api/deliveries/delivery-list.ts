@@ -4,7 +4,7 @@ import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import { BENCHMARK_PROVIDER } from '../../domain/deliveries/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/deliveries/cron-delivery.ts';
 import { MAIL_PROVIDER } from '../../domain/deliveries/mail-delivery.ts';
-import { displayText } from '../../domain/fields.ts';
+import { displayText, Instant } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import * as Integration from '../../domain/integrations/integration.ts';
 import { PROVIDERS } from '../../domain/integrations/provider.ts';
@@ -80,6 +80,9 @@ const StateFilter = {
       'Only deliveries with this status. For `queued`, `running` and `held`, the broker is asked about at most 100 agents: those whose deliveries have waited longest. Published deliveries to others count as `queued`',
   }),
   failed: Flag.optional().meta({ description: 'Whether to list only deliveries that failed at a runner and are not acknowledged' }),
+  given_up_from: Instant.optional().meta({
+    description: 'Only deliveries that were given up at or after this time, whenever they were received',
+  }),
   ...TimeRange,
 };
 

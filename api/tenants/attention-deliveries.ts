@@ -48,7 +48,7 @@ const wordsOf = async (ctx: Ctx, ids: readonly string[]): Promise<(id: string) =
 };
 
 const deadDeliveries = async (ctx: Ctx, agent_ids: Readable): Promise<Found[]> => {
-  const groups = await givenUpSince(ctx.reads, { tenant_id: ctx.tenant, agent_ids, from: before(ctx.at(), DAY_MS) });
+  const groups = await givenUpSince(ctx.reads, { tenant_id: ctx.tenant, agent_ids, given_up_from: before(ctx.at(), DAY_MS) });
   const words = await wordsOf(
     ctx,
     groups.map(({ example_id }) => example_id),

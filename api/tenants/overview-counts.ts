@@ -5,7 +5,7 @@ import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { countSessions } from '../../projections/sessions/session.queries.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { limitedAgents, MAX_BUDGETS } from '../../projections/tenants/attention.queries.ts';
-import { countDead, MAX_DEAD, MAX_DEAD_EXAMINED } from '../../projections/tenants/overview-figures.queries.ts';
+import { countGivenUp, MAX_DEAD } from '../../projections/tenants/overview-figures.queries.ts';
 import { agentVisibility, readableAgents, visibleAgents } from '../agents/readable-agents.ts';
 import { spentBudgets } from '../deliveries/delivery-states.ts';
 import { type Ctx, operation } from '../http/operation.ts';
@@ -20,10 +20,7 @@ const count = (description: string, example: number) => z.int().meta({ descripti
 
 const OverviewCounts = z
   .object({
-    dead_deliveries: count(
-      `How many deliveries were given up in the last 24 hours, at most ${MAX_DEAD}: then, there can be more. Counted among the ${MAX_DEAD_EXAMINED} dead ones that were received last`,
-      64,
-    ),
+    dead_deliveries: count(`How many deliveries were given up in the last 24 hours, at most ${MAX_DEAD}: then, there can be more`, 64),
     waiting_sessions: count('How many sessions wait for an answer or a decision of the caller', 2),
     stopped_agents: count(
       `How many agents are paused, or have spent their hourly budget. Budgets of at most ${MAX_BUDGETS} agents are read, so it can be too low for a tenant with more budgets`,
@@ -36,7 +33,7 @@ const OverviewCounts = z
 const deadDeliveries = async (ctx: Ctx): Promise<number> => {
   const agent_ids = await readableAgents(ctx);
   if (agent_ids?.length === 0) return 0;
-  return countDead(ctx.reads, { tenant_id: ctx.tenant, agent_ids, since: before(ctx.at(), DAY_MS) });
+  return countGivenUp(ctx.reads, { tenant_id: ctx.tenant, agent_ids, given_up_from: before(ctx.at(), DAY_MS) });
 };
 
 const waitingSessions = async (ctx: Ctx): Promise<number> => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { usdOf } from '../../domain/money.ts';
 import type { HourCount, OpenCount } from '../../projections/tenants/overview-figures.queries.ts';
-import { costsByHour, countsByHour, openCounts } from '../../projections/tenants/overview-figures.queries.ts';
+import { acceptedByHour, costsByHour, givenUpByHour, openCounts } from '../../projections/tenants/overview-figures.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { reuse } from '../http/reuse.ts';
 import { HOURS, type Overview } from './overview-schema.ts';
@@ -19,7 +19,7 @@ const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, numbe
 /** Returns the counts of two days as one number per hour. */
 const hoursOf = (counts: readonly HourCount[]): number[] => {
   const hours = new Array<number>(2 * HOURS).fill(0);
-  for (const { hour, count } of counts) if (hour >= 0 && hour < hours.length) hours[hour]! += count;
+  for (const { hour, count } of counts) if (hour >= 0) hours[Math.min(hour, hours.length - 1)]! += count;
   return hours;
 };
 
@@ -42,21 +42,32 @@ type Counted = { readonly agent_ids: readonly string[] | undefined; readonly may
 /** For how long the counts of the last two days are reused, in seconds: pages of a tenant ask for them at the same time. */
 export const REUSED_SECONDS = 2;
 const MAX_VIEWS = 1_000;
-const reused = reuse<Awaited<ReturnType<typeof countsByHour>>>(REUSED_SECONDS * 1_000, MAX_VIEWS);
+type Counts = Readonly<Record<'accepted' | 'dead', readonly HourCount[]>>;
+const reused = reuse<Counts>(REUSED_SECONDS * 1_000, MAX_VIEWS);
+
+const NONE: Counts = { accepted: [], dead: [] };
+
+/** Counts the deliveries that were accepted in the two days up to `at`, and those that were given up in them. */
+const countsOf = async ({ reads, tenant: tenant_id }: Ctx, agent_ids: Counted['agent_ids'], at: string): Promise<Counts> => {
+  // The end of the period is exclusive, and what happens now is counted.
+  const to = before(at, -1);
+  const [accepted, dead] = await Promise.all([
+    acceptedByHour(reads, { tenant_id, agent_ids, from: before(to, 2 * DAY_MS), to }),
+    givenUpByHour(reads, { tenant_id, agent_ids, given_up_from: before(at, 2 * DAY_MS) }),
+  ]);
+  return { accepted, dead };
+};
 
 /** Returns the figures, and the unfinished deliveries by agent. */
 export const readFigures = async (ctx: Ctx, { agent_ids, mayReadCosts }: Counted) => {
   const { reads, tenant: tenant_id } = ctx;
-  // The end of the period is exclusive, and what happens now is counted.
-  const to = before(ctx.at(), -1);
-  const [from, since] = [before(to, 2 * DAY_MS), before(to, DAY_MS)];
+  const at = ctx.at();
+  const to = before(at, -1);
   const seesDeliveries = agent_ids === undefined || agent_ids.length > 0;
   const [counts, open, costs] = await Promise.all([
-    seesDeliveries
-      ? reused(ctx, JSON.stringify([tenant_id, agent_ids ?? null]), () => countsByHour(reads, { tenant_id, agent_ids, from, to }))
-      : { accepted: [], dead: [] },
-    seesDeliveries ? openCounts(reads, { tenant_id, agent_ids, since }) : [],
-    mayReadCosts ? costsByHour(reads, { tenant_id, from, to }) : null,
+    seesDeliveries ? reused(ctx, JSON.stringify([tenant_id, agent_ids ?? null]), () => countsOf(ctx, agent_ids, at)) : NONE,
+    seesDeliveries ? openCounts(reads, { tenant_id, agent_ids, since: before(to, DAY_MS) }) : [],
+    mayReadCosts ? costsByHour(reads, { tenant_id, from: before(to, 2 * DAY_MS), to }) : null,
   ]);
   const figures: Figures = {
     accepted: figureOf(counts.accepted),

@@ -56,7 +56,7 @@ export const Attention = z
   .object({
     kind: z.enum(ATTENTION_KINDS).meta({
       description:
-        '`deliveries_dead`: received in the last 24 hours and given up; `approval_open`: an agent waits for a decision; `budget_spent`, `budget_near`: all, or 80 % of the hourly budget is used; `runner_missing`: deliveries wait, and no runner is connected; `runner_failing`: deliveries fail and are tried again; `deliveries_blocked`: blocked more often than usual; `integration_silent`: in use, but without a delivery for 24 hours; `cron_missed`: runs that were due while the platform was down; `deliveries_held`: held by a rule; `api_key_expiring`: expires within 7 days, or expired within 24 hours; `secret_overlap`: the previous secret is still accepted',
+        '`deliveries_dead`: given up in the last 24 hours, whenever they were received; `approval_open`: an agent waits for a decision; `budget_spent`, `budget_near`: all, or 80 % of the hourly budget is used; `runner_missing`: deliveries wait, and no runner is connected; `runner_failing`: deliveries fail and are tried again; `deliveries_blocked`: blocked more often than usual; `integration_silent`: in use, but without a delivery for 24 hours; `cron_missed`: runs that were due while the platform was down; `deliveries_held`: held by a rule; `api_key_expiring`: expires within 7 days, or expired within 24 hours; `secret_overlap`: the previous secret is still accepted',
     }),
     severity: z.enum(SEVERITIES).meta({
       description: '`error`: something is lost if no one acts; `warning`: something does not work; `info`: to be known',
@@ -66,7 +66,7 @@ export const Attention = z
       examples: [64],
     }),
     since: Timestamp.nullable().meta({
-      description: 'Since when it is so: when the first of them was received or due; null if this is not known',
+      description: 'Since when it is so: when the first of them was received, given up or due; null if this is not known',
     }),
     subject: z
       .object({
@@ -115,7 +115,9 @@ export const Overview = z
     figures: z
       .object({
         accepted: Figure.meta({ description: 'The deliveries that were accepted, without those that were given up' }),
-        failed: Figure.meta({ description: 'The deliveries that were given up, by the time of their receipt' }),
+        failed: Figure.meta({
+          description: 'The deliveries that were given up, by the time at which this happened, whenever they were received',
+        }),
         waiting: Waiting.meta({ description: 'The deliveries that are not finished' }),
         cost_usd: Figure.nullable().meta({
           description: 'What the use of models has cost, in US dollars; null without the permission `tenant:billing:read`',

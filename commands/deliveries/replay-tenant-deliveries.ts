@@ -22,6 +22,7 @@ export type TenantCriteria = {
   readonly status?: 'waiting' | 'queued' | 'running' | 'held' | 'done' | 'dead' | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly given_up_from?: string | undefined;
 };
 
 /** `target_agent_id` gets all deliveries; without it, each goes to its addressee. `release_reason`: why blocked ones are released. */
@@ -60,6 +61,7 @@ const recordedCriteria = ({ provider, reason, rule, problem, ...given }: TenantC
   ...(given.matched_secret !== undefined && { matched_secret: given.matched_secret }),
   ...(given.status !== undefined && { delivery_status: given.status }),
   ...(given.agent_id !== undefined && { source_agent_id: given.agent_id }),
+  ...(given.given_up_from !== undefined && { given_up_from: given.given_up_from }),
 });
 
 /**

@@ -19,6 +19,8 @@ type TenantCriteria = {
   matched_secret?: string;
   delivery_status?: string;
   source_agent_id?: string;
+  /** The deliveries were given up at this time or later. */
+  given_up_from?: string;
 };
 
 /**

@@ -11,7 +11,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { platformIdOf } from '../eventstore/platform-id.ts';
 import { databaseCause } from '../postgres/database-cause.ts';
 import { testWrite } from '../postgres/write-test.ts';
-import { deadDeliveryCount, parkedCounts, unanchoredHeads } from '../projector/health-counts.ts';
+import { deadDeliveryCount, MAX_DEAD_COUNTED, parkedCounts, unanchoredHeads } from '../projector/health-counts.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
 import { type PublishedStatus, publishedStatuses } from '../projector/status.ts';
@@ -133,8 +133,9 @@ export const checkDeadDeliveries = async (client: Db): Promise<Result> => {
   if (count === null) return none('not checked: there are no read models yet');
   const figures = { dead_deliveries: count };
   if (count === 0) return { ...ok('none in the last day'), figures };
-  const message = `${counted(count, 'delivery')} ${count === 1 ? 'was' : 'were'} given up in the last day`;
-  const advice = 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries';
+  const more = count === MAX_DEAD_COUNTED ? 'at least ' : '';
+  const message = `${more}${counted(count, 'delivery')} ${count === 1 ? 'was' : 'were'} given up in the last day`;
+  const advice = 'read the log of the runner; the lists of deliveries with outcome=dead name the reasons';
   return { ...warn(message, advice), figures };
 };
 

@@ -16,14 +16,21 @@ export const parkedCounts = async (db: Db): Promise<ParkedCount[]> => {
   return (await db.query<ParkedCount>(counted)).rows;
 };
 
-const READ_MODELS_EXIST = "select to_regclass('audit.audit_logs') is not null and to_regclass('tenants.tenants') is not null as exists";
+const READ_MODELS_EXIST =
+  "select to_regclass('deliveries.deliveries') is not null and to_regclass('tenants.tenants') is not null as exists";
 
-/** Counts the entries tenant by tenant, with an index. The table with the entries of all tenants may be large. */
-const COUNT_DEAD = `select count(*)::integer as count from tenants.tenants tenant
-  join audit.audit_logs entry on entry.tenant_id = tenant.id and entry.created_at > now() - interval '1 day'
-  where entry.action = 'delivery.dead_lettered'`;
+/** The maximum number of deliveries that `deadDeliveryCount` counts. */
+export const MAX_DEAD_COUNTED = 100_000;
 
-/** Returns the number of deliveries that were given up within the last day; null if there are no read models yet. */
+/** Counts tenant by tenant, with an index. The table with the deliveries of all tenants may be large. */
+const COUNT_DEAD = `select count(*)::integer as count from (
+  select from tenants.tenants tenant join deliveries.deliveries delivery on delivery.tenant_id = tenant.id
+  where delivery.outcome = 'dead' and delivery.failed_at >= now() - interval '1 day' limit ${MAX_DEAD_COUNTED}) counted`;
+
+/**
+ * Returns the number of deliveries of all tenants that were given up within the last day, whenever they were received, up to
+ * MAX_DEAD_COUNTED; null if there are no read models yet.
+ */
 export const deadDeliveryCount = async (db: Db): Promise<number | null> => {
   const { rows } = await db.query<{ exists: boolean }>(READ_MODELS_EXIST);
   return rows[0]?.exists ? (await db.query<{ count: number }>(COUNT_DEAD)).rows[0]!.count : null;

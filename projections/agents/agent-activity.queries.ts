@@ -14,16 +14,27 @@ const received = defineQuery((db, args: SelectionArgs) =>
     .select(({ fn, cast }) => [
       'delivery.agent_id',
       cast<number>(fn.countAll(), 'integer').as('deliveries'),
-      cast<number>(fn.countAll().filterWhere('delivery.outcome', '=', 'dead'), 'integer').as('failed'),
       fn.max('delivery.received_at').as('last_at'),
     ]),
 );
 
-/** What an agent has received since a time. `failed` are the deliveries that were given up. */
-export type Received = { readonly agent_id: string; readonly deliveries: number; readonly failed: number; readonly last_at: string };
+/** What an agent has received since a time. */
+export type Received = { readonly agent_id: string; readonly deliveries: number; readonly last_at: string };
 
 /** Returns what the agents of a tenant have received. Agents without a delivery are absent. */
 export const receivedByAgent = (reads: QueryReads, args: Since): Promise<Received[]> => reads.rows(received, args) as Promise<Received[]>;
+
+type GivenUpArgs = { readonly tenant_id: string; readonly given_up_from: string };
+
+const givenUp = defineQuery((db, args: GivenUpArgs) =>
+  selectDeliveries(db, args)
+    .groupBy('delivery.agent_id')
+    .select(({ fn, cast }) => ['delivery.agent_id', cast<number>(fn.countAll(), 'integer').as('count')]),
+);
+
+/** Returns how many deliveries to each agent were given up since a time, whenever they were received. */
+export const givenUpByAgent = async (reads: QueryReads, args: GivenUpArgs): Promise<{ agent_id: string; count: number }[]> =>
+  (await reads.rows(givenUp, args)).map(({ agent_id, count }) => ({ agent_id: agent_id!, count }));
 
 const queued = defineQuery((db, { tenant_id }: { readonly tenant_id: string }) =>
   selectDeliveries(db, { tenant_id })

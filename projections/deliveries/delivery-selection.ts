@@ -31,6 +31,8 @@ export type DeliveryFilter = {
   readonly problem?: string | undefined;
   /** Whether to select only deliveries whose last message failed at a runner, and is not acknowledged. */
   readonly failed?: boolean | undefined;
+  /** If set, selects only deliveries that were given up at this time or later. */
+  readonly given_up_from?: string | undefined;
   /** The earliest time of receipt (inclusive). `to` is the latest one (exclusive). */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -119,6 +121,9 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(args.problem !== undefined, (query) => query.where('delivery.problem', '=', args.problem!))
     .$if(args.unreported !== undefined, (query) => query.where('delivery.problem', 'is', null))
     .$if(args.failed !== undefined, (query) => query.where('delivery.failed_at', 'is not', null))
+    .$if(args.given_up_from !== undefined, (query) =>
+      query.where('delivery.outcome', '=', 'dead').where('delivery.failed_at', '>=', args.given_up_from!),
+    )
     .$if(args.stored_status !== undefined, (query) => query.where('delivery.status', '=', args.stored_status!))
     .$if(args.published !== undefined, (query) => query.where('delivery.unsettled', '<=', publishedThrough))
     .$if(args.unpublished !== undefined, (query) =>

@@ -196,6 +196,7 @@ export const table = {
     { columns: ['tenant_id', 'provider_delivery_id', 'received_at', 'id'], withoutNull: 'provider_delivery_id' },
     { columns: ['tenant_id', 'unsettled'], withoutNull: 'unsettled' },
     { columns: ['tenant_id', 'received_at', 'id'], withoutNull: 'failed_at' },
+    { columns: ['tenant_id', 'outcome', 'failed_at'], withoutNull: 'failed_at' },
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
     { columns: ['unsettled', 'id'], withoutNull: 'unsettled' },
@@ -206,7 +207,7 @@ export const table = {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 16,
+  version: 17,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

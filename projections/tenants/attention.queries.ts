@@ -13,15 +13,17 @@ const MAX_GROUPS = 20;
 /** What is read of a tenant. With `agent_ids`, only what belongs to these agents. */
 type OfAgents = { readonly tenant_id: string; readonly agent_ids: readonly string[] | undefined };
 
-const deadGroups = defineQuery((db, args: OfAgents & { readonly from: string }) =>
-  selectDeliveries(db, { ...args, outcome: 'dead' })
+type GivenUpArgs = OfAgents & { readonly given_up_from: string };
+
+const deadGroups = defineQuery((db, args: GivenUpArgs) =>
+  selectDeliveries(db, args)
     .groupBy(['delivery.agent_id', 'delivery.reason', 'delivery.problem'])
     .select(({ fn, cast }) => [
       'delivery.agent_id',
       'delivery.reason',
       'delivery.problem',
       cast<number>(fn.countAll(), 'integer').as('count'),
-      fn.min('delivery.received_at').as('since'),
+      fn.min('delivery.failed_at').as('since'),
       newestId('delivery').as('example_id'),
     ])
     .orderBy('count', 'desc')
@@ -29,8 +31,8 @@ const deadGroups = defineQuery((db, args: OfAgents & { readonly from: string }) 
     .limit(({ lit }) => lit(MAX_GROUPS)),
 );
 
-/** Groups the deliveries that were received since `from` and given up, by agent, reason and reported problem. */
-export const givenUpSince = (reads: QueryReads, args: OfAgents & { readonly from: string }) => reads.rows(deadGroups, args);
+/** Groups the deliveries that were given up since `given_up_from`, by agent, reason and reported problem. */
+export const givenUpSince = (reads: QueryReads, args: GivenUpArgs) => reads.rows(deadGroups, args);
 
 type BlockedArgs = OfAgents & { readonly from: string; readonly before: string; readonly at_least: number };
 

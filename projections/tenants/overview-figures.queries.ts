@@ -23,55 +23,48 @@ export type HourCount = { readonly hour: number; readonly count: number };
 const hourSince = (column: string, from: string | undefined) =>
   sql<number>`floor(extract(epoch from ${sql.ref(column)} - ${from}::timestamptz)::float8 / 3600)::integer`;
 
-// One outcome at a time, so that the index on outcomes and times has all that is counted.
-const outcomeByHour = defineQuery((db, args: SelectionArgs) =>
+const receivedByHour = defineQuery((db, args: SelectionArgs) =>
   selectDeliveries(db, args)
     .select(({ fn, cast }) => [hourSince('delivery.received_at', args.from).as('hour'), cast<number>(fn.countAll(), 'integer').as('count')])
     .groupBy('hour'),
 );
 
-/** Counts the accepted deliveries, and those that were given up, in each hour of the period. Hours without any are absent. */
-export const countsByHour = async (
-  reads: QueryReads,
-  args: CountedDeliveries,
-): Promise<Readonly<Record<'accepted' | 'dead', readonly HourCount[]>>> => {
-  const [accepted, dead] = await Promise.all([
-    reads.rows(outcomeByHour, { ...args, outcome: 'accepted' }),
-    reads.rows(outcomeByHour, { ...args, outcome: 'dead' }),
-  ]);
-  return { accepted, dead };
-};
+/** Counts the accepted deliveries by the hour of their receipt. Hours without any are absent. */
+export const acceptedByHour = (reads: QueryReads, args: CountedDeliveries): Promise<HourCount[]> =>
+  reads.rows(receivedByHour, { ...args, outcome: 'accepted' });
 
-/** The maximum number of deliveries that `countDead` counts. */
+/** Deliveries of a tenant that were given up since a time, whenever they were received. */
+type GivenUpArgs = Pick<CountedDeliveries, 'tenant_id' | 'agent_ids'> & { readonly given_up_from: string };
+
+const givenUp = defineQuery((db, args: GivenUpArgs) =>
+  selectDeliveries(db, args)
+    .select(({ fn, cast }) => [
+      hourSince('delivery.failed_at', args.given_up_from).as('hour'),
+      cast<number>(fn.countAll(), 'integer').as('count'),
+    ])
+    .groupBy('hour'),
+);
+
+/** Counts the deliveries that were given up by the hour in which this happened. Hours without any are absent. */
+export const givenUpByHour = (reads: QueryReads, args: GivenUpArgs): Promise<HourCount[]> => reads.rows(givenUp, args);
+
+/** The maximum number of deliveries that `countGivenUp` counts. */
 export const MAX_DEAD = 1_000;
-/** The maximum number of deliveries, those that were received last, among which `countDead` counts. */
-export const MAX_DEAD_EXAMINED = 10_000;
 
-type DeadArgs = Pick<CountedDeliveries, 'tenant_id' | 'agent_ids'> & { readonly since: string };
-
-// There is an index on the time of receipt of dead deliveries, and none on the time at which they were given up.
-const deadRows = defineQuery((db, { since, ...args }: DeadArgs) =>
+const givenUpRows = defineQuery((db, args: GivenUpArgs) =>
   db
     .selectFrom(
-      db
-        .selectFrom(
-          selectDeliveries(db, { ...args, outcome: 'dead' })
-            .select('delivery.failed_at')
-            .orderBy('delivery.received_at', 'desc')
-            .orderBy('delivery.id', 'desc')
-            .limit(({ lit }) => lit(MAX_DEAD_EXAMINED))
-            .as('newest'),
-        )
-        .select('newest.failed_at')
-        .where('newest.failed_at', '>=', since)
+      selectDeliveries(db, args)
+        .select('delivery.id')
         .limit(({ lit }) => lit(MAX_DEAD))
         .as('counted'),
     )
     .select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')),
 );
 
-/** Counts the deliveries that were given up since `since`, whenever they were received, up to MAX_DEAD. */
-export const countDead = async (reads: QueryReads, args: DeadArgs): Promise<number> => (await reads.rows(deadRows, args))[0]?.count ?? 0;
+/** Counts the deliveries that were given up, up to MAX_DEAD. */
+export const countGivenUp = async (reads: QueryReads, args: GivenUpArgs): Promise<number> =>
+  (await reads.rows(givenUpRows, args))[0]?.count ?? 0;
 
 /** The maximum number of deliveries of each outcome that `countUpToMax` counts. */
 export const MAX_COUNTED = 100_000;

@@ -60,7 +60,7 @@ test('a header sorts the list by a link, a second click reverses the order, and 
       ['Agent', undefined],
       ['Queue', undefined],
       ['Deliveries, 24 h', undefined],
-      ['Given up', undefined],
+      ['Given up, 24 h', undefined],
       ['Last delivery', 'descending'],
       ['Cost today', undefined],
     ],

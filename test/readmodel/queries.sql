@@ -485,22 +485,29 @@ where
   )
   and "agent"."id" = any ($9);
 
+-- givenUpByAgent: call
+select
+  "delivery"."agent_id",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."outcome" = $2
+  and "delivery"."failed_at" >= $3
+group by
+  "delivery"."agent_id";
+
 -- receivedByAgent: call
 select
   "delivery"."agent_id",
   cast(count(*) as integer) as "deliveries",
-  cast(
-    count(*) filter (
-      where
-        "delivery"."outcome" = $1
-    ) as integer
-  ) as "failed",
   max("delivery"."received_at") as "last_at"
 from
   "deliveries"."deliveries" as "delivery"
 where
-  "delivery"."tenant_id" = $2
-  and "delivery"."received_at" >= $3
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
 group by
   "delivery"."agent_id";
 
@@ -4002,7 +4009,7 @@ order by
 limit
   200;
 
--- countsByHour: of a tenant
+-- acceptedByHour: of a tenant
 select
   floor(
     extract(
@@ -4022,27 +4029,7 @@ where
 group by
   "hour";
 
--- countsByHour: of a tenant
-select
-  floor(
-    extract(
-      epoch
-      from
-        "delivery"."received_at" - $1::timestamptz
-    )::float8 / 3600
-  )::integer as "hour",
-  cast(count(*) as integer) as "count"
-from
-  "deliveries"."deliveries" as "delivery"
-where
-  "delivery"."tenant_id" = $2
-  and "delivery"."outcome" = $3
-  and "delivery"."received_at" >= $4
-  and "delivery"."received_at" < $5
-group by
-  "hour";
-
--- countsByHour: of some agents
+-- acceptedByHour: of some agents
 select
   floor(
     extract(
@@ -4063,13 +4050,32 @@ where
 group by
   "hour";
 
--- countsByHour: of some agents
+-- givenUpByHour: of a tenant
 select
   floor(
     extract(
       epoch
       from
-        "delivery"."received_at" - $1::timestamptz
+        "delivery"."failed_at" - $1::timestamptz
+    )::float8 / 3600
+  )::integer as "hour",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $2
+  and "delivery"."outcome" = $3
+  and "delivery"."failed_at" >= $4
+group by
+  "hour";
+
+-- givenUpByHour: of some agents
+select
+  floor(
+    extract(
+      epoch
+      from
+        "delivery"."failed_at" - $1::timestamptz
     )::float8 / 3600
   )::integer as "hour",
   cast(count(*) as integer) as "count"
@@ -4079,64 +4085,41 @@ where
   "delivery"."tenant_id" = $2
   and "delivery"."agent_id" = any ($3)
   and "delivery"."outcome" = $4
-  and "delivery"."received_at" >= $5
-  and "delivery"."received_at" < $6
+  and "delivery"."failed_at" >= $5
 group by
   "hour";
 
--- countDead: of a tenant
+-- countGivenUp: of a tenant
 select
   cast(count(*) as integer) as "count"
 from
   (
     select
-      "newest"."failed_at"
+      "delivery"."id"
     from
-      (
-        select
-          "delivery"."failed_at"
-        from
-          "deliveries"."deliveries" as "delivery"
-        where
-          "delivery"."tenant_id" = $1
-          and "delivery"."outcome" = $2
-        order by
-          "delivery"."received_at" desc,
-          "delivery"."id" desc
-        limit
-          10000
-      ) as "newest"
+      "deliveries"."deliveries" as "delivery"
     where
-      "newest"."failed_at" >= $3
+      "delivery"."tenant_id" = $1
+      and "delivery"."outcome" = $2
+      and "delivery"."failed_at" >= $3
     limit
       1000
   ) as "counted";
 
--- countDead: of some agents
+-- countGivenUp: of some agents
 select
   cast(count(*) as integer) as "count"
 from
   (
     select
-      "newest"."failed_at"
+      "delivery"."id"
     from
-      (
-        select
-          "delivery"."failed_at"
-        from
-          "deliveries"."deliveries" as "delivery"
-        where
-          "delivery"."tenant_id" = $1
-          and "delivery"."agent_id" = any ($2)
-          and "delivery"."outcome" = $3
-        order by
-          "delivery"."received_at" desc,
-          "delivery"."id" desc
-        limit
-          10000
-      ) as "newest"
+      "deliveries"."deliveries" as "delivery"
     where
-      "newest"."failed_at" >= $4
+      "delivery"."tenant_id" = $1
+      and "delivery"."agent_id" = any ($2)
+      and "delivery"."outcome" = $3
+      and "delivery"."failed_at" >= $4
     limit
       1000
   ) as "counted";
@@ -4304,7 +4287,7 @@ select
   "delivery"."reason",
   "delivery"."problem",
   cast(count(*) as integer) as "count",
-  min("delivery"."received_at") as "since",
+  min("delivery"."failed_at") as "since",
   substr(
     max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
     21
@@ -4314,7 +4297,7 @@ from
 where
   "delivery"."tenant_id" = $1
   and "delivery"."outcome" = $2
-  and "delivery"."received_at" >= $3
+  and "delivery"."failed_at" >= $3
 group by
   "delivery"."agent_id",
   "delivery"."reason",
@@ -4331,7 +4314,7 @@ select
   "delivery"."reason",
   "delivery"."problem",
   cast(count(*) as integer) as "count",
-  min("delivery"."received_at") as "since",
+  min("delivery"."failed_at") as "since",
   substr(
     max(to_char("delivery"."received_at" at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || "delivery"."id"),
     21
@@ -4342,7 +4325,7 @@ where
   "delivery"."tenant_id" = $1
   and "delivery"."agent_id" = any ($2)
   and "delivery"."outcome" = $3
-  and "delivery"."received_at" >= $4
+  and "delivery"."failed_at" >= $4
 group by
   "delivery"."agent_id",
   "delivery"."reason",

@@ -33,7 +33,7 @@ test('the figures count the deliveries of each hour by their state, and compare 
   const { figures, is_started } = await read();
   assert.equal([figures.accepted.value, figures.accepted.previous], [2, 3]);
   assert.equal([figures.accepted.buckets[18], figures.accepted.buckets[23]], [1, 1]);
-  assert.equal([figures.failed.value, figures.failed.previous, figures.failed.buckets[18]], [1, 0, 1]);
+  assert.equal([figures.failed.value, figures.failed.previous, figures.failed.buckets[23]], [1, 0, 1]);
   const { value, previous, oldest_at, buckets } = figures.waiting;
   assert.equal([value, previous, oldest_at], [3, null, new Date(NOW - times[2]!).toISOString()]);
   assert.equal([buckets[18], buckets[23]], [1, 1]);

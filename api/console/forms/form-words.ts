@@ -35,6 +35,7 @@ const LABELS: Readonly<Record<string, string>> = {
   external_mail_enabled: 'Mail with other addresses',
   fire_at: 'Once, at',
   from: 'From',
+  given_up_from: 'Given up since',
   hourly_limit_usd: 'Limit per hour',
   html: 'Message as HTML',
   image_ref: 'Container image',

@@ -112,6 +112,7 @@ export const integrationLayouts = {
         help: null,
       },
       failed: { label: 'Failed at a runner', none: 'Any', help: null },
+      given_up_from: { none: 'Any time', help: null },
       outcome: { ...OUTCOME, isListed: true },
       status: { none: 'All states', words: { done: 'Acknowledged', dead: 'Given up' } },
     },

@@ -6,7 +6,7 @@ import type { Visit } from '../../console/visit.ts';
 /** The filters of deliveries that the page passes to the API, besides the state and the period. */
 export const FILTER_NAMES = [
   ...['event', 'integration_id', 'agent_id', 'reason', 'rule', 'problem'],
-  ...['provider', 'provider_delivery_id', 'matched_secret'],
+  ...['provider', 'provider_delivery_id', 'matched_secret', 'given_up_from'],
 ] as const;
 
 type Query = Pick<Visit, 'query'>;
@@ -20,10 +20,10 @@ export const stateIn = ({ query }: Query): string | null => {
 
 /**
  * Returns the period of a page of deliveries. One that is found by its id at the provider, or to which a link for a
- * status leads, can be of any time.
+ * status or for the time of giving up leads, can be of any time.
  */
 export const rangeOf = ({ query }: Query): TimeRange =>
-  timeRangeOf(query, query.get('provider_delivery_id') || query.get('status') ? 'all' : '24h');
+  timeRangeOf(query, ['provider_delivery_id', 'status', 'given_up_from'].some((name) => query.get(name)) ? 'all' : '24h');
 
 /** Returns the filters of a page without the state and the period. */
 export const filtersIn = ({ query }: Query): Readonly<Record<string, string>> => {

@@ -16,6 +16,7 @@ import { panel, problemPanel } from '../../console/parts/problem-panel.ts';
 import { reasonWords } from '../../console/parts/reason-words.ts';
 import { stateCounts } from '../../console/parts/state-counts.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
+import { minuteText } from '../../console/parts/time.ts';
 import { rangeWords, type TimeRange } from '../../console/parts/time-range.ts';
 import { tenantPath, type Visit, withQuery } from '../../console/visit.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
@@ -63,9 +64,12 @@ const fieldsOf = (visit: Visit, { summary, problems, agents, integrations }: Fou
   { name: 'reason', label: 'Reason', choices: problems?.ok ? reasonChoices(problems.value) : [] },
 ];
 
+/** Formats a time in the address of a page, which may be no time. */
+const timeText = (at: string, zone: string): string => (Number.isNaN(Date.parse(at)) ? at : minuteText(at, zone));
+
 /** Returns what is said about the filters that only links to the page set. */
-const setByLinks = ({ query }: Visit, problems: Found['problems']): readonly (readonly [string, string])[] => {
-  const [rule, problem, provider] = ['rule', 'problem', 'provider'].map((name) => query.get(name) || null);
+const setByLinks = ({ query, zone }: Visit, problems: Found['problems']): readonly (readonly [string, string])[] => {
+  const [rule, problem, provider, givenUp] = ['rule', 'problem', 'provider', 'given_up_from'].map((name) => query.get(name) || null);
   const like = problems?.ok ? problems.value.find((one) => one.problem !== null && one.problem === problem) : undefined;
   return [
     ...(rule ? [['rule', `Rule: ${rule}`] as const] : []),
@@ -73,6 +77,7 @@ const setByLinks = ({ query }: Visit, problems: Found['problems']): readonly (re
       ? [['problem', problem === 'none' ? 'Without a report' : (like?.example_failure?.reason ?? 'The same reason')] as const]
       : []),
     ...(provider ? [['provider', `Provider: ${provider}`] as const] : []),
+    ...(givenUp ? [['given_up_from', `Given up since ${timeText(givenUp, zone)}`] as const] : []),
   ];
 };
 

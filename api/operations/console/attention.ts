@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import { formLink } from '../../console/action.ts';
 import { counted } from '../../console/parts/count-text.ts';
 import { dataTable } from '../../console/parts/data-table.ts';
+import { givenUpToday } from '../../console/parts/given-up-today.ts';
 import { type IconName, icon } from '../../console/parts/icon.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { ago, zoned } from '../../console/parts/time.ts';
@@ -42,9 +43,9 @@ const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 /** Returns the filters of the deliveries that an item is about. */
 const filtersOf = ({ kind, code, problem, subject, agent_id }: Attention): Record<string, string> => {
   const source: Record<string, string> = subject.type === 'integration' ? { integration_id: subject.id } : agent_id ? { agent_id } : {};
-  const ended = { ...source, ...(code === null ? {} : { reason: code }), from: dayAgo() };
-  if (kind === 'deliveries_dead') return { outcome: 'dead', ...ended, problem: problem ?? 'none' };
-  if (kind === 'deliveries_blocked') return { outcome: 'blocked', ...ended };
+  const ended = { ...source, ...(code === null ? {} : { reason: code }) };
+  if (kind === 'deliveries_dead') return { ...givenUpToday(), ...ended, problem: problem ?? 'none' };
+  if (kind === 'deliveries_blocked') return { outcome: 'blocked', ...ended, from: dayAgo() };
   return kind === 'deliveries_held' ? { status: 'held', ...source } : source;
 };
 

@@ -5,6 +5,7 @@ import { countText } from '../../console/parts/count-text.ts';
 import { deliveryTable } from '../../console/parts/delivery-row.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
 import { figureCard } from '../../console/parts/figure-card.ts';
+import { givenUpToday } from '../../console/parts/given-up-today.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { icon } from '../../console/parts/icon.ts';
 import { usd } from '../../console/parts/money.ts';
@@ -53,7 +54,7 @@ const figureCards = (visit: Visit, { accepted, failed, waiting, cost_usd }: Over
     }),
     figureCard({
       ...{ name: 'failed', title: 'Given up', ...count(failed), change: changeText(failed), tone: 'dead' },
-      href: deliveries({ outcome: 'dead', from }),
+      href: deliveries(givenUpToday()),
       chart: { title: 'Deliveries given up per hour', values: failed.buckets },
     }),
     figureCard({
