@@ -7,16 +7,13 @@ import { idOf } from '../../domain/id.ts';
 import * as Blackout from '../../domain/schedule/blackout.ts';
 import { type ImpactBudget, impactOn, nextPeriod } from '../../domain/schedule/impact.ts';
 import { startOf } from '../../domain/schedule/preview.ts';
-import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
 import { blackouts } from '../../projections/schedule/blackout.ts';
-import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
 import { cronJobs } from '../../projections/schedule/cron-job.ts';
-import { decidedAheadOf, MAX_OCCURRENCES } from '../../projections/schedule/cron-occurrence.queries.ts';
 import { visibleAgents } from '../agents/readable-agents.ts';
 import { inBatches } from '../http/in-batches.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { plannedJob } from './cron-occurrences.ts';
+import { MAX_PREVIEWED_JOBS, readPlanned } from './cron-occurrences.ts';
 import { inSlices } from './in-slices.ts';
 
 /** The maximum number of due times that one call examines, shared between the jobs. Of more, it counts the first ones. */
@@ -85,12 +82,8 @@ const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
   if (period === null) return { first_day: null, last_day: null, ...none };
   const [first_day, last_day] = period;
   const from = startOf(first_day, -1);
-  const [rows, blackouts, decided] = await Promise.all([
-    activeJobsOf(ctx.reads, ctx.tenant, await agentsOf(ctx, draft)),
-    blackoutsOf(ctx.reads, ctx.tenant),
-    decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, from: from > now ? from : now, to: startOf(last_day, 2) }),
-  ]);
-  const planned = (await Promise.all(rows.map((row) => plannedJob(ctx, row)))).flat();
+  const examined = { from: from > now ? from : now, to: startOf(last_day, 2) };
+  const { jobs: planned, blackouts, decided, isComplete } = await readPlanned(ctx, { agent_ids: await agentsOf(ctx, draft) }, examined);
   const found: (Impact['jobs'][number] & { readonly already: number; readonly isExact: boolean })[] = [];
   const endsAt = performance.now() + MAX_MS;
   let left = MAX_EXAMINED;
@@ -113,7 +106,7 @@ const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
     first_day,
     last_day,
     runs: jobs.reduce((sum, { runs }) => sum + runs, 0),
-    exact: rows.length < MAX_PREVIEWED_JOBS && decided.size < MAX_OCCURRENCES && found.every(({ isExact }) => isExact),
+    exact: isComplete && found.every(({ isExact }) => isExact),
     already_suppressed: found.reduce((sum, { already }) => sum + already, 0),
     jobs,
   };

@@ -117,6 +117,22 @@ const textOf = ({ job, id, ...decision }: PredictedOccurrence<PlannedJob & { rea
     agent_id: job.agent_id,
   });
 
+/** Reads the newest active jobs, and which of their occurrences in a period are decided, with the present blackouts. */
+export const readPlanned = async (
+  ctx: Ctx,
+  { agent_ids, due_before }: { readonly agent_ids: readonly string[] | undefined; readonly due_before?: string },
+  period: { readonly from: string; readonly to: string },
+) => {
+  const [rows, blackouts] = await Promise.all([
+    activeJobsOf(ctx.reads, ctx.tenant, agent_ids, due_before),
+    blackoutsOf(ctx.reads, ctx.tenant),
+  ]);
+  const jobs = (await Promise.all(rows.map((row) => plannedJob(ctx, row)))).flat();
+  // Decided ones are read last: what is decided in between is then no longer planned.
+  const decided = await decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, ...period }, jobs);
+  return { jobs, blackouts, decided, isComplete: rows.length < MAX_PREVIEWED_JOBS && decided.size < MAX_OCCURRENCES };
+};
+
 type Keyed = { readonly key: OccurrenceKey; readonly text: string };
 type Wanted = SelectedOccurrences & { readonly after: CursorKey | null; readonly limit: number };
 
@@ -132,12 +148,7 @@ const predicted = async (
   { from, to, agent_ids, decision, after, limit }: Wanted,
 ): Promise<{ readonly items: readonly Keyed[]; readonly end: OccurrenceKey | null }> => {
   if (decision === 'skipped') return { items: [], end: null };
-  const [rows, blackouts, decided] = await Promise.all([
-    activeJobsOf(ctx.reads, ctx.tenant, agent_ids, to),
-    blackoutsOf(ctx.reads, ctx.tenant),
-    decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, from, to }),
-  ]);
-  const jobs = (await Promise.all(rows.map((row) => plannedJob(ctx, row)))).flat();
+  const { jobs, decided, blackouts } = await readPlanned(ctx, { agent_ids, due_before: to }, { from, to });
   const start = after === null ? from : (after[0] as string);
   const items: Keyed[] = [];
   let examined = 0;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { CursorKey } from '../cursor.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
@@ -43,11 +44,20 @@ export const recordedOccurrences = (reads: Reads, selected: SelectedOccurrences,
 
 type Ahead = Pick<SelectedOccurrences, 'tenant_id' | 'from' | 'to'>;
 
-const decidedAhead = defineQuery((db, { tenant_id, from, to }: Ahead) =>
+/** `next_fire_at` is that of each job. */
+type AheadOfJobs = Ahead & { readonly job_ids: readonly string[]; readonly next_fire_at: readonly string[] };
+
+const decidedAhead = defineQuery((db, { tenant_id, from, to, job_ids, next_fire_at }: AheadOfJobs) =>
   db
     .selectFrom('cron_jobs.runs as run')
-    .innerJoin('cron_jobs.jobs as job', (join) => join.onRef('job.tenant_id', '=', 'run.tenant_id').onRef('job.id', '=', 'run.job_id'))
+    .innerJoin(
+      sql<{ id: string; next_fire_at: string }>`unnest(${job_ids}::text[], ${next_fire_at}::timestamptz[])`.as<'job'>(
+        sql`job (id, next_fire_at)`,
+      ),
+      (join) => join.onRef('job.id', '=', 'run.job_id'),
+    )
     .where('run.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('run.job_id', '=', fn.any(val(job_ids))))
     .where('run.due_at', '>=', from)
     .where('run.due_at', '<', to)
     .whereRef('run.due_at', '>=', 'job.next_fire_at')
@@ -56,12 +66,18 @@ const decidedAhead = defineQuery((db, { tenant_id, from, to }: Ahead) =>
     .limit(({ lit }) => lit(MAX_OCCURRENCES)),
 );
 
+type Job = { readonly id: string; readonly next_fire_at: string };
+
 /**
- * Returns the ids of recorded occurrences that are not earlier than the `next_fire_at` of their job, at most
- * MAX_OCCURRENCES. A user has skipped them in advance, and then the schedule changed, or earlier ones have no decision yet.
+ * Returns the ids of recorded occurrences of these jobs that are not earlier than the given `next_fire_at`, at most
+ * MAX_OCCURRENCES. They were decided since the jobs were read; or a user has skipped them in advance, and then the schedule
+ * changed, or earlier ones have no decision yet.
  */
-export const decidedAheadOf = async (reads: Reads, period: Ahead): Promise<ReadonlySet<string>> =>
-  new Set((await reads.rows(decidedAhead, period)).map(({ id }) => id));
+export const decidedAheadOf = async (reads: Reads, period: Ahead, jobs: readonly Job[]): Promise<ReadonlySet<string>> => {
+  if (jobs.length === 0) return new Set();
+  const [job_ids, next_fire_at] = [jobs.map(({ id }) => id), jobs.map((job) => job.next_fire_at)];
+  return new Set((await reads.rows(decidedAhead, { ...period, job_ids, next_fire_at })).map(({ id }) => id));
+};
 
 const decidedFrom = defineQuery((db, { tenant_id, job_id, from }: { tenant_id: string; job_id: string; from: string }) =>
   db

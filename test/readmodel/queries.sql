@@ -3727,12 +3727,12 @@ select
   "run"."id"
 from
   "cron_jobs"."runs" as "run"
-  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
-  and "job"."id" = "run"."job_id"
+  inner join unnest($1::text[], $2::timestamptz[]) as job (id, next_fire_at) on "job"."id" = "run"."job_id"
 where
-  "run"."tenant_id" = $1
-  and "run"."due_at" >= $2
-  and "run"."due_at" < $3
+  "run"."tenant_id" = $3
+  and "run"."job_id" = any ($4)
+  and "run"."due_at" >= $5
+  and "run"."due_at" < $6
   and "run"."due_at" >= "job"."next_fire_at"
 order by
   "run"."due_at"

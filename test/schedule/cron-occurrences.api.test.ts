@@ -146,32 +146,57 @@ test('if an occurrence is skipped while an earlier one is due, the earlier one s
   );
 });
 
-test('an occurrence that is decided while the list is read is in it once', async () => {
-  p.clock.now = () => Date.parse('2126-03-05T09:30:00Z');
-  const job_id = await createJob(other, { name: 'Decided', cron_expr: '0 * * * *' });
-  p.clock.now = () => Date.parse('2126-03-05T10:00:05Z');
+/** Makes a request during which `change` happens, after the jobs are read and before anything else is. */
+const changing = async <T>(change: () => Promise<unknown>, request: () => Promise<T>): Promise<T> => {
   const { rows } = p.reads;
   let isRead = false;
   p.reads.rows = (async (...given: Parameters<typeof rows>) => {
     const found = await rows.apply(p.reads, given);
     if (isRead || !found.some((row) => 'next_fire_at' in (row as object))) return found;
     isRead = true;
-    await decideDueJobs(p);
+    await change();
     await p.waitForProjections();
     return found;
   }) as typeof rows;
   try {
-    const found = await list({ from: '2126-03-05T10:00:00Z', to: '2126-03-05T13:00:00Z', agent_id: other });
-    assert.ok(isRead);
-    const times = found.filter((one) => one.job_id === job_id).map(({ due_at, predicted }) => [due_at.slice(11, 16), predicted]);
-    assert.equal(times, [
-      ['10:00', false],
-      ['11:00', true],
-      ['12:00', true],
-    ]);
+    return await request();
   } finally {
     p.reads.rows = rows;
+    assert.ok(isRead);
   }
+};
+
+test('an occurrence that is decided while the list is read is in it once', async () => {
+  p.clock.now = () => Date.parse('2126-03-05T09:30:00Z');
+  const job_id = await createJob(other, { name: 'Decided', cron_expr: '0 * * * *' });
+  p.clock.now = () => Date.parse('2126-03-05T10:00:05Z');
+  const period = { from: '2126-03-05T10:00:00Z', to: '2126-03-05T13:00:00Z', agent_id: other };
+  const found = await changing(
+    () => decideDueJobs(p),
+    () => list(period),
+  );
+  const times = found.filter((one) => one.job_id === job_id).map(({ due_at, predicted }) => [due_at.slice(11, 16), predicted]);
+  assert.equal(times, [
+    ['10:00', false],
+    ['11:00', true],
+    ['12:00', true],
+  ]);
+});
+
+test('an occurrence that is skipped while they are read is neither planned in the list nor counted by the impact of a blackout', async () => {
+  p.clock.now = () => Date.parse('2126-03-05T13:30:00Z');
+  const lonely = await createAgent('lonely');
+  const job_id = await createJob(lonely, { name: 'Skipped', cron_expr: '0 * * * *' });
+  const skip = () => p.send('POST', `${p.tenant}/agents/${lonely}/cron-jobs/${job_id}/skip`);
+  const period = { from: '2126-03-05T13:30:00Z', to: '2126-03-05T17:00:00Z', agent_id: lonely, decision: 'fired' };
+  const planned = await changing(skip, () => list(period));
+  assert.equal(
+    planned.map(({ due_at }) => due_at.slice(11, 16)),
+    ['15:00', '16:00'],
+  );
+  const draft = { start_date: '2126-03-05', end_date: '2126-03-05', timezone: 'UTC', agent_ids: [lonely] };
+  const impact = await changing(skip, () => p.send('POST', `${p.tenant}/cron-blackouts/impact`, { body: draft }));
+  assert.is((impact.body as Json).runs, 8, 'those from 16:00 to 23:00');
 });
 
 test('a request for the list of occurrences is refused if its period is empty or longer than 32 days, but not if it is a month in which clocks go back', async () => {
