@@ -9,8 +9,9 @@ import {
   heldByRulesOfAllTenants,
   heldBySpentBudgets,
 } from '../../projections/deliveries/held-groups.queries.ts';
-import { openAgents, openQueuesOfAllTenants } from '../../projections/deliveries/open-deliveries.queries.ts';
+import { type OpenQueues, openAgents } from '../../projections/deliveries/open-deliveries.queries.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
+import { inTime } from '../http/in-time.ts';
 import { operation } from '../http/operation.ts';
 import type { DeliveryStates, QueueCtx } from './delivery-states.ts';
 import { futureUntil } from './held-words.ts';
@@ -38,23 +39,25 @@ export type HeldTotals = Readonly<Record<Exclude<HeldKind, 'budget'>, HeldTotal>
 /** The time limit for the reading of the budgets of all tenants, which are in the event store, in milliseconds. */
 const BUDGETS_TIMEOUT_MS = 1_000;
 
-const timeout = (): Promise<never> =>
-  new Promise((_, reject) => {
-    setTimeout(() => reject(new Error(`no answer within ${BUDGETS_TIMEOUT_MS / 1_000} s`)), BUDGETS_TIMEOUT_MS).unref();
-  });
-
 const totalOf = (groups: readonly HeldTotal[]): HeldTotal => ({
   count: groups.reduce((sum, { count }) => sum + count, 0),
   until: groups.map(({ until }) => futureUntil(until)).reduce(earlier, null),
 });
 
+/**
+ * What the totals of all tenants are read from. `contextOf` returns the context of a tenant. `readQueues` reads the queues of
+ * all tenants, which others may read at the same time.
+ */
+export type HeldSources = {
+  readonly reads: QueueCtx['reads'];
+  readonly contextOf: (tenant: string) => QueueCtx;
+  readonly readQueues: () => Promise<Pick<OpenQueues, 'queues'>>;
+  readonly states: SpentQueues;
+};
+
 /** Counts the deliveries of all tenants that budgets hold. */
-const heldByBudgetsOfAllTenants = async (
-  contextOf: (tenant: string) => QueueCtx,
-  reads: QueueCtx['reads'],
-  states: SpentQueues,
-): Promise<HeldTotal> => {
-  const { queues: open } = await openQueuesOfAllTenants(reads);
+const heldByBudgetsOfAllTenants = async ({ reads, contextOf, readQueues, states }: HeldSources): Promise<HeldTotal> => {
+  const { queues: open } = await readQueues();
   const tenants = Map.groupBy(open, ({ tenant_id }) => tenant_id);
   const groups = [...tenants].map(async ([tenant_id, agents]) => {
     const queues = await states.spentQueues(
@@ -67,17 +70,13 @@ const heldByBudgetsOfAllTenants = async (
 };
 
 /**
- * Counts the held deliveries of all tenants, by what holds them. Budgets are read of at most 100 agents: those whose
- * deliveries have waited longest. `contextOf` returns the context of a tenant.
+ * Counts the held deliveries of all tenants, by what holds them; except of tenants that are suspended or closed, and except
+ * those to deleted agents. Budgets are read of at most 100 agents: those whose deliveries have waited longest.
  */
-export const heldOfAllTenants = async (
-  contextOf: (tenant: string) => QueueCtx,
-  reads: QueueCtx['reads'],
-  states: SpentQueues,
-): Promise<HeldTotals> => {
+export const heldOfAllTenants = async (sources: HeldSources): Promise<HeldTotals> => {
   const [byRules, budget] = await Promise.all([
-    heldByRulesOfAllTenants(reads),
-    Promise.race([heldByBudgetsOfAllTenants(contextOf, reads, states), timeout()]).catch((error: Error) => error),
+    heldByRulesOfAllTenants(sources.reads),
+    inTime(heldByBudgetsOfAllTenants(sources), BUDGETS_TIMEOUT_MS),
   ]);
   const ofKind = (kind: HeldKind): HeldTotal => totalOf(byRules.filter(({ reason, rule }) => heldKind(reason, rule) === kind));
   return { budget, rate: ofKind('rate'), hours: ofKind('hours') };

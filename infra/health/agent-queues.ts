@@ -1,10 +1,11 @@
 import { spentBudgets } from '../../api/deliveries/delivery-states.ts';
+import { inTime } from '../../api/http/in-time.ts';
 import { isRunnerConnected } from '../../api/runners/connected-runner.ts';
 import { counted } from '../../domain/counted.ts';
 import { type OpenQueue, openQueuesOfAllTenants } from '../../projections/deliveries/open-deliveries.queries.ts';
 import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
 import { tenantNames } from '../../projections/tenants/tenant.queries.ts';
-import { fail, ok, type Result, reasonOf, warn } from './finding.ts';
+import { ok, type Result, reasonOf, unknown, warn } from './finding.ts';
 import type { HeldParts } from './held-deliveries.ts';
 
 /** The maximum number of agents whose runners the broker is asked for: those whose deliveries have waited longest. */
@@ -16,8 +17,8 @@ const LAGGING_MS = 300_000;
 /** The time limit for the broker, and for the budgets, which are in the event store. */
 const TIMEOUT_MS = 1_000;
 
-export const BROKER_ADVICE = 'repair NATS first: it knows which runners are connected';
-export const BUDGETS_ADVICE = 'repair the event store first: budgets are read from it';
+const BROKER_ADVICE = 'repair NATS first: it knows which runners are connected';
+const BUDGETS_ADVICE = 'repair the event store first: budgets are read from it';
 const MISSING_ADVICE = 'have these tenants start a runner (annals runner): their overview names the agents';
 const LAGGING_ADVICE = 'have the tenants that lag start more runners, or read the log of theirs';
 
@@ -38,13 +39,6 @@ export type StoppedAgents = readonly { readonly tenant_id: string; readonly agen
 /** Of the agents whose deliveries have waited for a minute, the MAX_ASKED that have waited longest. */
 export type AskedAgents = readonly Asked[] | Error;
 
-const inTime = <T>(work: Promise<T>): Promise<T | Error> => {
-  const late = new Promise<Error>((resolve) => {
-    setTimeout(() => resolve(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)), TIMEOUT_MS).unref();
-  });
-  return Promise.race([work.catch((error: Error) => error), late]);
-};
-
 const byTenant = (queues: readonly OpenQueue[]) =>
   [...Map.groupBy(queues, ({ tenant_id }) => tenant_id)].map(([tenant_id, of]) => ({
     tenant_id,
@@ -62,7 +56,10 @@ const readStopped = ({ contextOf }: HeldParts, { queues }: NamedQueues): Promise
     const spent = await spentBudgets(contextOf(tenant_id), agent_ids);
     return spent.map((one) => ({ tenant_id, ...one }));
   });
-  return inTime(Promise.all(found).then((spent) => spent.flat()));
+  return inTime(
+    Promise.all(found).then((spent) => spent.flat()),
+    TIMEOUT_MS,
+  );
 };
 
 /** Reads the keys first: without Postgres, nothing is known, whatever the broker answers. */
@@ -77,7 +74,7 @@ const readAsked = async ({ reads, broker }: HeldParts, { at, queues }: NamedQueu
     ]);
     return { ...queue, isConnected: connected, waiting_since: first?.at ?? null };
   });
-  return inTime(Promise.all(asked));
+  return inTime(Promise.all(asked), TIMEOUT_MS);
 };
 
 /**
@@ -133,7 +130,7 @@ const laggingOf = (connected: readonly Asked[], stopped: StoppedAgents, at: numb
 
 /** Returns the finding about the runners of the agents whose deliveries have waited longest. */
 export const runnersResult = (found: NamedQueues, asked: AskedAgents, stopped: StoppedAgents): Result => {
-  if (asked instanceof Error) return fail(reasonOf(asked), BROKER_ADVICE);
+  if (asked instanceof Error) return unknown(reasonOf(asked), BROKER_ADVICE);
   const connected = asked.filter((one) => one.isConnected);
   const missing = asked.filter((one) => !one.isConnected);
   const known = laggingOf(connected, stopped, found.at);
@@ -156,7 +153,7 @@ export const runnersResult = (found: NamedQueues, asked: AskedAgents, stopped: S
 
 /** Returns the finding about agents that budgets stop. They are no fault: they go on by themselves. */
 export const budgetsResult = (found: NamedQueues, stopped: StoppedAgents): Result => {
-  if (stopped instanceof Error) return fail(reasonOf(stopped), BUDGETS_ADVICE);
+  if (stopped instanceof Error) return unknown(reasonOf(stopped), BUDGETS_ADVICE);
   const figures = { stopped_agents: stopped.length };
   if (stopped.length === 0) return { ...ok('no budget stops an agent with an open delivery'), figures };
   const words = `${stopped.length === 1 ? 'waits' : 'wait'} until ${stopped[0]!.until}`;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { inTime } from '../../api/http/in-time.ts';
 
 /** `warn`: the part works, but something should be changed. `none`: not checked, or does not exist yet; no problem. */
 export type Level = 'ok' | 'warn' | 'fail' | 'none';
@@ -6,14 +6,24 @@ export type Level = 'ok' | 'warn' | 'fail' | 'none';
 /** The name ends with the unit, such as `age_seconds`. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** `advice` says what to do; null if nothing. */
-export type Result = { readonly level: Level; readonly message: string; readonly advice: string | null; readonly figures?: Figures };
+/**
+ * `advice` says what to do; null if nothing. `isUnknown`: whether the part works is not known, because the service from which
+ * this is read does not answer.
+ */
+export type Result = {
+  readonly level: Level;
+  readonly message: string;
+  readonly advice: string | null;
+  readonly figures?: Figures;
+  readonly isUnknown?: true;
+};
 export type Finding = Result & { readonly part: string };
 
 export const ok = (message: string): Result => ({ level: 'ok', message, advice: null });
 export const none = (message: string): Result => ({ level: 'none', message, advice: null });
 export const warn = (message: string, advice: string): Result => ({ level: 'warn', message, advice });
 export const fail = (message: string, advice: string): Result => ({ level: 'fail', message, advice });
+export const unknown = (message: string, advice: string): Result => ({ ...fail(message, advice), isUnknown: true });
 
 const LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL', none: '--  ' } as const satisfies Record<Level, string>;
 
@@ -28,25 +38,24 @@ export const reasonOf = (error: unknown): string => {
   return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;
 };
 
-const timeout = (timeoutMs: number): Promise<never> =>
-  sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${timeoutMs / 1_000} s`)));
-
-/** `adviceFor` says what to do about an error whose cause it knows; null otherwise. */
+/**
+ * `adviceFor` says what to do about an error whose cause it knows; null otherwise. `isReadElsewhere`: the state of the part is
+ * read from another service. Without its answer, it is not known.
+ */
 export type Examined = {
   readonly part: string;
   readonly downAdvice: string;
   readonly timeoutMs: number;
   readonly adviceFor?: ((error: unknown) => string | null) | undefined;
+  readonly isReadElsewhere?: boolean;
 };
 
 /** If the check throws or takes too long, the part is down. `downAdvice` is used if the cause is not known. */
 export const examine = async (
-  { part, downAdvice, timeoutMs, adviceFor = () => null }: Examined,
+  { part, downAdvice, timeoutMs, adviceFor = () => null, isReadElsewhere = false }: Examined,
   check: () => Promise<Result>,
 ): Promise<Finding> => {
-  try {
-    return { part, ...(await Promise.race([check(), timeout(timeoutMs)])) };
-  } catch (error) {
-    return { part, ...fail(reasonOf(error), adviceFor(error) ?? downAdvice) };
-  }
+  const found = await inTime(check(), timeoutMs);
+  if (!(found instanceof Error)) return { part, ...found };
+  return { part, ...(isReadElsewhere ? unknown : fail)(reasonOf(found), adviceFor(found) ?? downAdvice) };
 };

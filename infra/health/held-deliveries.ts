@@ -1,9 +1,10 @@
 import { createDeliveryStates, type QueueCtx } from '../../api/deliveries/delivery-states.ts';
-import { type HeldTotal, type HeldTotals, heldOfAllTenants } from '../../api/deliveries/held-deliveries.ts';
+import { type HeldSources, type HeldTotal, type HeldTotals, heldOfAllTenants } from '../../api/deliveries/held-deliveries.ts';
 import { futureUntil } from '../../api/deliveries/held-words.ts';
 import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { counted } from '../../domain/counted.ts';
 import { HELD_KINDS, type HeldKind } from '../../domain/deliveries/held-kind.ts';
+import { openQueuesOfAllTenants } from '../../projections/deliveries/open-deliveries.queries.ts';
 import { ok, type Result, reasonOf, warn } from './finding.ts';
 
 /** `contextOf` is for reading the budgets of a tenant's agents. */
@@ -13,10 +14,13 @@ export type HeldParts = {
   readonly contextOf: (tenant: string) => Omit<QueueCtx, 'reads'>;
 };
 
-/** Creates the function that counts the held deliveries of all tenants. */
-export const createHeldReader = ({ reads, broker, contextOf }: HeldParts): (() => Promise<HeldTotals>) => {
+/** Creates the function that counts the held deliveries of all tenants. `readQueues` reads the queues of all tenants. */
+export const createHeldReader = (
+  { reads, broker, contextOf }: HeldParts,
+  readQueues: HeldSources['readQueues'] = () => openQueuesOfAllTenants(reads),
+): (() => Promise<HeldTotals>) => {
   const states = createDeliveryStates(broker);
-  return () => heldOfAllTenants((tenant) => ({ ...contextOf(tenant), reads }), reads, states);
+  return () => heldOfAllTenants({ reads, contextOf: (tenant) => ({ ...contextOf(tenant), reads }), readQueues, states });
 };
 
 const CAUSES: Readonly<Record<HeldKind, string>> = {

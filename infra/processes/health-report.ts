@@ -7,7 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { BROKER_ADVICE, BUDGETS_ADVICE, budgetsResult, type QueueReaders, queuesResult, runnersResult } from '../health/agent-queues.ts';
+import { budgetsResult, type QueueReaders, queuesResult, runnersResult } from '../health/agent-queues.ts';
 import { checkBlobPlace } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
 import { fileAdvice } from '../health/file-cause.ts';
@@ -41,7 +41,8 @@ const RESULT_TTL_MS = 1_000;
 const MAX_RELAY_LAG_SECONDS = 10;
 
 const WORKER_ADVICE = 'start annals work; if it runs, read its log';
-const DATABASE_ADVICE = 'repair Postgres first: this part reports there';
+/** The parts whose state is read from Postgres. */
+const IN_DATABASE = { downAdvice: 'repair Postgres first: this part reports there', isReadElsewhere: true } as const;
 
 type HealthConfig = Parameters<typeof checkSmtp>[0] &
   Parameters<typeof checkMailReceiver>[0] &
@@ -158,7 +159,12 @@ const backupResult = async ({ annalsData, eventstoreUrl }: HealthConfig): Promis
     ? Check.checkBackup(annalsData, true)
     : none('not checked: back up EVENTSTORE_URL with its own tools');
 
-type CheckRow = readonly [part: string, downAdvice: string, check: () => Promise<Result>, adviceFor?: (error: unknown) => string | null];
+type CheckRow = readonly [
+  part: string,
+  down: string | typeof IN_DATABASE,
+  check: () => Promise<Result>,
+  adviceFor?: (error: unknown) => string | null,
+];
 
 const checksOf = (parts: HealthParts): readonly CheckRow[] => {
   const { config, db, log, blobPlace, broker, read } = parts;
@@ -170,20 +176,20 @@ const checksOf = (parts: HealthParts): readonly CheckRow[] => {
     ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts, growth), storeAdvice],
     ['Postgres', 'start it, or correct DATABASE_URL', () => databaseResult(db), (error) => databaseCause(error)?.advice ?? null],
     ['NATS', natsAdvice, () => brokerResult(parts, natsAdvice)],
-    ['processes', DATABASE_ADVICE, () => processesResult(db)],
-    ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
-    ['projections', DATABASE_ADVICE, () => Check.checkProjections(db)],
-    ['relay', DATABASE_ADVICE, () => relayResult(parts, lag)],
-    ['runners', DATABASE_ADVICE, async () => runnersResult(...(await Promise.all([read.queues(), read.asked(), read.stopped()])))],
-    ['queues', DATABASE_ADVICE, async () => queuesResult(await read.queues())],
-    ['budgets', DATABASE_ADVICE, async () => budgetsResult(...(await Promise.all([read.queues(), read.stopped()])))],
-    ['dead letters', DATABASE_ADVICE, () => Check.checkDeadDeliveries(db)],
-    ['held deliveries', DATABASE_ADVICE, async () => heldResult(await parts.readHeld())],
+    ['processes', IN_DATABASE, () => processesResult(db)],
+    ['worker', IN_DATABASE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
+    ['projections', IN_DATABASE, () => Check.checkProjections(db)],
+    ['relay', IN_DATABASE, () => relayResult(parts, lag)],
+    ['runners', IN_DATABASE, async () => runnersResult(...(await Promise.all([read.queues(), read.asked(), read.stopped()])))],
+    ['queues', IN_DATABASE, async () => queuesResult(await read.queues())],
+    ['budgets', IN_DATABASE, async () => budgetsResult(...(await Promise.all([read.queues(), read.stopped()])))],
+    ['dead letters', IN_DATABASE, () => Check.checkDeadDeliveries(db)],
+    ['held deliveries', IN_DATABASE, async () => heldResult(await parts.readHeld())],
     ['spool', 'make ANNALS_DATA writable for annals serve', () => spoolResult(parts.spool())],
     ['file store', 'correct BLOBS_URL, or start the object store', () => fileResult(blobPlace, config)],
     ['disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(config.annalsData), (error) => fileAdvice(error, config.annalsData)],
     ['backup', 'correct ANNALS_DATA', () => backupResult(config)],
-    ['audit anchor', DATABASE_ADVICE, () => Check.checkAnchor(db, config.auditAnchorUrl, Date.now())],
+    ['audit anchor', IN_DATABASE, () => Check.checkAnchor(db, config.auditAnchorUrl, Date.now())],
     ['virus scan', 'correct CLAMAV_URL', () => checkClamav(config)],
     ['mail out', 'start the mail server, or correct SMTP_URL', () => checkSmtp(config)],
     ['mail in', 'correct SMTP_LISTEN', () => checkMailReceiver(config)],
@@ -196,15 +202,9 @@ const fileResult = (place: BlobPlace | null, config: HealthConfig): Promise<Resu
 
 const STATUSES = { ok: 'ok', warn: 'degraded', fail: 'down', none: 'ok' } as const satisfies Record<Level, string>;
 
-/** What to do about parts that are not known while a service does not answer: they are read from it. */
-const UNKNOWN_ADVICES: readonly string[] = [DATABASE_ADVICE, BROKER_ADVICE, BUDGETS_ADVICE];
-
-/**
- * Converts a finding to a part of the report. For parts that are read from a service, it is not known whether they work
- * while this service does not answer.
- */
-const partOf = ({ part, level, message, advice, figures = {} }: Finding) =>
-  UNKNOWN_ADVICES.includes(advice ?? '')
+/** Converts a finding to a part of the report. */
+const partOf = ({ part, level, message, advice, figures = {}, isUnknown }: Finding) =>
+  isUnknown
     ? { name: part, status: 'degraded' as const, detail: `not known: ${message}`, advice, figures }
     : { name: part, status: STATUSES[level], detail: message, advice, figures };
 
@@ -213,9 +213,10 @@ const partOf = ({ part, level, message, advice, figures = {} }: Finding) =>
  * open connections of this process. Each check has a time limit, so that a part that is down does not delay the others.
  */
 export const createHealthReport = (parts: HealthParts): ReadHealth => {
-  const checks = checksOf(parts).map(([part, downAdvice, check, adviceFor]) =>
-    memoizeFor(RESULT_TTL_MS, () => examine({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS, adviceFor }, check)),
-  );
+  const checks = checksOf(parts).map(([part, down, check, adviceFor]) => {
+    const examined = { part, ...(typeof down === 'string' ? { downAdvice: down } : down), timeoutMs: CHECK_TIMEOUT_MS, adviceFor };
+    return memoizeFor(RESULT_TTL_MS, () => examine(examined, check));
+  });
   return async () => {
     const findings = await Promise.all(checks.map((check) => check()));
     return { at: new Date().toISOString(), parts: findings.filter(({ level }) => level !== 'none').map(partOf) };

@@ -88,8 +88,8 @@ const cachedContexts = (cache: Connections['cache']) => (tenant: string) => {
 const healthReport = (config: Config, connections: Connections, broker: RunnerBroker, isFailing: () => boolean): ReadHealth => {
   const { corruption, keys, projectionAdmin, spool, reads, cache } = connections;
   const queueParts = { reads, broker, contextOf: cachedContexts(cache) };
-  const readHeld = memoizeFor(HELD_TTL_MS, createHeldReader(queueParts));
   const read = createQueueReaders(queueParts, (ask) => memoizeFor(QUEUES_TTL_MS, ask));
+  const readHeld = memoizeFor(HELD_TTL_MS, createHeldReader(queueParts, read.queues));
   const faults = () => [...corruption.degradedParts(), ...keys.degradedParts()];
   return createHealthReport({
     ...connections,

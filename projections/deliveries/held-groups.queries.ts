@@ -6,6 +6,7 @@ import type { Reads } from '../read-model.ts';
 import { Held } from './delivery-fields.ts';
 import { oldestId, queueArgs, type SelectionArgs, selectDeliveries } from './delivery-selection.ts';
 import type { AgentQueues } from './delivery-states.ts';
+import { isOfWorkingAgent } from './working-agent.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 
@@ -85,11 +86,11 @@ export const heldBySpentBudgets = async (reads: QueryReads, args: HeldArgs, queu
   }));
 };
 
-/** Counts the deliveries of all tenants that rules hold, by the reason and the rule. */
 const ruleCounts = defineQuery((db, _: Readonly<Record<string, never>>) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
     .where('delivery.held_at', 'is not', null)
+    .where(isOfWorkingAgent('agent_id'))
     .groupBy(['delivery.held_reason', 'delivery.held_rule'])
     .select(({ fn }) => [
       'delivery.held_reason as reason',
@@ -101,6 +102,9 @@ const ruleCounts = defineQuery((db, _: Readonly<Record<string, never>>) =>
 
 export type HeldCount = { readonly reason: string; readonly rule: string | null; readonly count: number; readonly until: string | null };
 
-/** Counts the deliveries of all tenants that rules hold, by the reason and the rule. */
+/**
+ * Counts the deliveries of all tenants that rules hold, by the reason and the rule; except of tenants that are suspended or
+ * closed, and except those to deleted agents, which do not go on by themselves.
+ */
 export const heldByRulesOfAllTenants = async (reads: QueryReads): Promise<HeldCount[]> =>
   (await reads.rows(ruleCounts, {})).map(({ reason, rule, count, until }) => ({ reason: reason!, rule, until, count: Number(count) }));

@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import type { OpenMessage } from './delivery-states.ts';
+import { isOfWorkingAgent } from './working-agent.ts';
 
 /** Only this many open deliveries of a tenant, or of all tenants, are searched for agents: those that have waited longest. */
 const MAX_EXAMINED = 20_000;
@@ -68,29 +69,7 @@ const openOfAll = (db: Kysely<Database>) =>
     .selectFrom('deliveries.deliveries as delivery')
     .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id', 'delivery.unsettled'])
     .where('delivery.unsettled', 'is not', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('tenants.tenants as tenant')
-            .select('tenant.id')
-            .whereRef('tenant.id', '=', 'delivery.tenant_id')
-            .where(({ or, eb }) =>
-              or([eb('tenant.is_suspended', '=', true), eb('tenant.closing', '=', true), eb('tenant.closed', '=', true)]),
-            ),
-        ),
-      ),
-    )
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('agents.agents as agent')
-            .select('agent.id')
-            .whereRef('agent.tenant_id', '=', 'delivery.tenant_id')
-            .whereRef('agent.id', '=', 'delivery.message_agent_id')
-            .where('agent.deleted', '=', true),
-        ),
-      ),
-    )
+    .where(isOfWorkingAgent('message_agent_id'))
     .orderBy('delivery.unsettled')
     .limit(({ lit }) => lit(MAX_EXAMINED));
 

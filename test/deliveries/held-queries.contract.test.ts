@@ -52,7 +52,10 @@ const BUDGET_FAILURES: Readonly<Record<string, () => Promise<never>>> = {
 for (const [what, spentQueues] of Object.entries(BUDGET_FAILURES))
   test(`while budgets ${what}, the totals of all tenants have what rules hold, without a time that is over`, async () => {
     const reads = await readModel();
-    const { budget, rate, hours } = await heldOfAllTenants(() => ({}) as never, reads, { spentQueues });
+    const { budget, rate, hours } = await heldOfAllTenants({
+      ...{ reads, contextOf: () => ({}) as never, states: { spentQueues } },
+      readQueues: () => openQueuesOfAllTenants(reads),
+    });
     assert.instance(budget, Error);
     assert.equal(
       [rate, hours],

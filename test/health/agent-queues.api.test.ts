@@ -10,6 +10,7 @@ import {
   runnersResult,
   type StoppedAgents,
 } from '../../infra/health/agent-queues.ts';
+import { createHeldReader } from '../../infra/health/held-deliveries.ts';
 import { memoizeFor } from '../../infra/processes/readiness.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
@@ -108,16 +109,20 @@ const p = await startConsole();
 const broker = openTestBroker();
 type Broker = Parameters<typeof createQueueReaders>[0]['broker'];
 
+const partsWith = (given: Broker): Parameters<typeof createQueueReaders>[0] => ({
+  reads: p.reads,
+  broker: given,
+  contextOf: (tenant) => ({ tenant, at: () => new Date().toISOString(), load: p.systemContext(tenant).load }),
+});
+
 /** Creates readers that share their results only for the time of one report. */
-const readersWith = (given: Broker) =>
-  createQueueReaders(
-    {
-      reads: p.reads,
-      broker: given,
-      contextOf: (tenant) => ({ tenant, at: () => new Date().toISOString(), load: p.systemContext(tenant).load }),
-    },
-    (read) => memoizeFor(60_000, read),
-  );
+const readersWith = (given: Broker) => createQueueReaders(partsWith(given), (read) => memoizeFor(60_000, read));
+
+/** How many deliveries of all tenants rates hold. */
+const heldByRates = async (): Promise<number> => {
+  await p.waitForProjections();
+  return (await createHeldReader(partsWith(broker), readersWith(broker).queues)()).rate.count;
+};
 
 /** The ids of the agents with open deliveries, and since when the oldest has waited. */
 const openAgents = async (): Promise<ReadonlyMap<string, string>> => {
@@ -212,19 +217,27 @@ test('a delivery that is released or sent again waits only since then', async ()
   for (const agent of [released, requeued]) assert.ok(Date.parse(open.get(agent)!) > minutesAgo(5)(), open.get(agent));
 });
 
-test('deleted agents and suspended and closed tenants have no queues in the report', async () => {
-  const agent = await createAgent(p, 'Deleted');
-  await deliver(p, await createIntegration(p, agent, 'five'), 'push', { n: 1 });
-  assert.ok((await openAgents()).has(agent));
+test('deleted agents and suspended and closed tenants have neither queues nor held deliveries in the report', async () => {
+  const [agent, other] = [await createAgent(p, 'Deleted'), await createAgent(p, 'Kept')];
+  for (const [of, label] of [
+    [agent, 'five'],
+    [other, 'six'],
+  ] as const) {
+    const hook = await createIntegration(p, of, label);
+    const rate = { name: 'busy', kind: 'rate', options: { max: 1, per_seconds: 3_600 }, action: 'hold' };
+    await succeeds('PUT', `${p.tenant}/webhook-integrations/${hook}/guardrails`, [rate]);
+    for (const n of [1, 2, 3]) await deliver(p, hook, 'push', { n });
+  }
+  assert.equal([(await openAgents()).has(agent), await heldByRates()], [true, 4]);
   await succeeds('DELETE', `${p.tenant}/agents/${agent}`, {});
-  assert.equal([(await openAgents()).has(agent), (await openAgents()).size > 0], [false, true]);
+  assert.equal([(await openAgents()).has(agent), (await openAgents()).has(other), await heldByRates()], [false, true, 2]);
   const admin = `/admin/tenants/${p.tenant_id}`;
   await succeeds('POST', `${admin}/suspend`, { reason: 'unpaid' });
-  assert.is((await openAgents()).size, 0);
+  assert.equal([(await openAgents()).size, await heldByRates()], [0, 0]);
   await succeeds('POST', `${admin}/resume`, { reason: 'paid' });
-  assert.ok((await openAgents()).size > 0);
+  assert.equal([(await openAgents()).size > 0, await heldByRates()], [true, 2]);
   await succeeds('POST', `${p.tenant}/close`, { reason: 'a test' });
-  assert.is((await openAgents()).size, 0);
+  assert.equal([(await openAgents()).size, await heldByRates()], [0, 0]);
 });
 
 afterLastTest(async () => {

@@ -5056,6 +5056,29 @@ from
   "deliveries"."deliveries" as "delivery"
 where
   "delivery"."held_at" is not null
+  and (
+    not exists (
+      select
+      from
+        tenants.tenants as tenant
+      where
+        tenant.id = delivery.tenant_id
+        and (
+          tenant.is_suspended
+          or tenant.closing
+          or tenant.closed
+        )
+    )
+    and not exists (
+      select
+      from
+        agents.agents as agent
+      where
+        agent.tenant_id = delivery.tenant_id
+        and agent.id = "delivery"."agent_id"
+        and agent.deleted
+    )
+  )
 group by
   "delivery"."held_reason",
   "delivery"."held_rule";
@@ -5070,13 +5093,13 @@ select
       select
         (step ->> 'at')::timestamptz
       from
-        jsonb_array_elements(first.doc::jsonb -> 'causation') as step
+        jsonb_array_elements("first"."doc"::jsonb -> 'causation') as step
       where
-        step ->> 'event_id' = first.message_id
+        step ->> 'event_id' = "first"."message_id"
       limit
         1
     ),
-    first.received_at
+    "first"."received_at"
   ) as "since"
 from
   (
@@ -5095,28 +5118,28 @@ from
           "deliveries"."deliveries" as "delivery"
         where
           "delivery"."unsettled" is not null
-          and not exists (
-            select
-              "tenant"."id"
-            from
-              "tenants"."tenants" as "tenant"
-            where
-              "tenant"."id" = "delivery"."tenant_id"
-              and (
-                "tenant"."is_suspended" = $1
-                or "tenant"."closing" = $2
-                or "tenant"."closed" = $3
-              )
-          )
-          and not exists (
-            select
-              "agent"."id"
-            from
-              "agents"."agents" as "agent"
-            where
-              "agent"."tenant_id" = "delivery"."tenant_id"
-              and "agent"."id" = "delivery"."message_agent_id"
-              and "agent"."deleted" = $4
+          and (
+            not exists (
+              select
+              from
+                tenants.tenants as tenant
+              where
+                tenant.id = delivery.tenant_id
+                and (
+                  tenant.is_suspended
+                  or tenant.closing
+                  or tenant.closed
+                )
+            )
+            and not exists (
+              select
+              from
+                agents.agents as agent
+              where
+                agent.tenant_id = delivery.tenant_id
+                and agent.id = "delivery"."message_agent_id"
+                and agent.deleted
+            )
           )
         order by
           "delivery"."unsettled"
