@@ -1,6 +1,6 @@
 import { type BlackoutFields, periodsFrom } from './blackout.ts';
 import { isTooLate, occurrenceId } from './cron-run.ts';
-import { blackoutOf, type PresentBlackout } from './preview.ts';
+import { type PresentBlackout, presentDecision } from './preview.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 /** With the first occurrence without a recorded decision. `isInactive`: the job's agent, or the one that it calls, is inactive. */
@@ -58,10 +58,7 @@ const decisionOf = (
   { now, blackouts }: PredictionOptions,
 ): Pick<PredictedOccurrence, 'decision' | 'reason' | 'blackout_id'> => {
   if (due_at <= now && isTooLate(due_at, next, now)) return { decision: 'missed', reason: null, blackout_id: null };
-  if (job.isInactive) return { decision: 'suppressed', reason: 'agent_inactive', blackout_id: null };
-  const blackout = blackoutOf(blackouts, job.agent_id, due_at);
-  if (blackout) return { decision: 'suppressed', reason: 'blackout', blackout_id: blackout.id };
-  return { decision: 'fired', reason: null, blackout_id: null };
+  return presentDecision(due_at, job, blackouts);
 };
 
 /** Of all jobs, without a recorded decision, earliest first. */

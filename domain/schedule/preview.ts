@@ -27,10 +27,13 @@ export type PreviewOptions = {
   readonly job?: PreviewedJob;
 };
 
-type Planned = Omit<PreviewedOccurrence, keyof DueTime>;
-
-const plannedAt = (due_at: string, { agent_id, blackouts, job }: PreviewOptions): Planned => {
-  if (job?.isInactive) return { decision: 'suppressed', reason: 'agent_inactive', blackout_id: null };
+/** Of an occurrence that is neither decided nor missed. `isInactive`: the job's agent, or the one that it calls, is inactive. */
+export const presentDecision = (
+  due_at: string,
+  { agent_id, isInactive }: { readonly agent_id: string; readonly isInactive: boolean },
+  blackouts: readonly PresentBlackout[],
+): Omit<PreviewedOccurrence, keyof DueTime> => {
+  if (isInactive) return { decision: 'suppressed', reason: 'agent_inactive', blackout_id: null };
   const blackout = blackoutOf(blackouts, agent_id, due_at);
   return blackout
     ? { decision: 'suppressed', reason: 'blackout', blackout_id: blackout.id }
@@ -38,14 +41,14 @@ const plannedAt = (due_at: string, { agent_id, blackouts, job }: PreviewOptions)
 };
 
 /** After `after`, at most `limit`. Of a job, without those whose decisions are recorded and those that are due for too long. */
-export const preview = (recurrence: Recurrence, options: PreviewOptions): PreviewedOccurrence[] => {
-  const { after, limit, job } = options;
+export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, limit, job }: PreviewOptions): PreviewedOccurrence[] => {
+  const planned = { agent_id, isInactive: job?.isInactive ?? false };
   const occurrences: PreviewedOccurrence[] = [];
   for (let due = nextDueTime(recurrence, after); due !== null && occurrences.length < limit; ) {
     const next = nextDueTime(recurrence, due.due_at);
     const isDecided = job?.decided.has(occurrenceId(job.id, due.due_at));
     const isMissed = job !== undefined && due.due_at <= job.now && isTooLate(due.due_at, next?.due_at ?? null, job.now);
-    if (!isDecided && !isMissed) occurrences.push({ ...due, ...plannedAt(due.due_at, options) });
+    if (!isDecided && !isMissed) occurrences.push({ ...due, ...presentDecision(due.due_at, planned, blackouts) });
     due = next;
   }
   return occurrences;

@@ -1,8 +1,9 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Database } from '../database.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import type { OpenMessage } from './delivery-states.ts';
+import { messageStart } from './message-start.ts';
 import { isOfWorkingAgent } from './working-agent.ts';
 
 /** Only this many open deliveries of a tenant, or of all tenants, are searched for agents: those that have waited longest. */
@@ -73,9 +74,6 @@ const openOfAll = (db: Kysely<Database>) =>
     .orderBy('delivery.unsettled')
     .limit(({ lit }) => lit(MAX_EXAMINED));
 
-/** When the last message of a delivery was started: by its receipt, its release or a request to send it again. */
-const messageStart = sql<string>`coalesce((select (step ->> 'at')::timestamptz from jsonb_array_elements(first.doc::jsonb -> 'causation') as step where step ->> 'event_id' = first.message_id limit 1), first.received_at)`;
-
 const openQueuesOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
   db
     .selectFrom(
@@ -95,7 +93,7 @@ const openQueuesOfAll = defineQuery((db, _: Readonly<Record<string, never>>) =>
     .innerJoin('deliveries.deliveries as first', (join) =>
       join.onRef('first.tenant_id', '=', 'queue.tenant_id').onRef('first.unsettled', '=', 'queue.first'),
     )
-    .select(['queue.tenant_id', 'queue.agent_id', 'queue.count', messageStart.as('since')])
+    .select(['queue.tenant_id', 'queue.agent_id', 'queue.count', messageStart('first').as('since')])
     .orderBy('queue.first'),
 );
 

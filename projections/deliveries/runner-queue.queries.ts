@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { defineQuery } from '../query.ts';
 import { byKey, type Reads, type Source } from '../read-model.ts';
 import { type DeliveryDetailRow, deliveries, table } from './delivery.ts';
+import { messageStart } from './message-start.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
@@ -26,7 +27,7 @@ export const messagesAfter = async (reads: Reads, agent: AgentRef, after: string
 const firstUnsettled = defineQuery((db, { tenant_id, agent_id, since }: AgentRef & { since: string }) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
-    .select(['delivery.id', 'delivery.message_id'])
+    .select(messageStart('delivery').as('started_at'))
     .where('delivery.tenant_id', '=', tenant_id)
     .where('delivery.message_agent_id', '=', agent_id)
     .where('delivery.unsettled', '>=', since)
@@ -34,19 +35,14 @@ const firstUnsettled = defineQuery((db, { tenant_id, agent_id, since }: AgentRef
     .limit(({ lit }) => lit(1)),
 );
 
-type DetailDoc = z.output<typeof DeliveryDetailRow>;
-
 /**
- * Returns the time of an agent's oldest message that is neither acknowledged nor given up: when its delivery was
- * accepted or, for a redelivery, when it was requested. Messages whose events come before the sort key `since` are
+ * Returns when an agent's oldest message that is neither acknowledged nor given up was started. Messages whose events come before the sort key `since` are
  * ignored. Null if there is no such message.
  */
-export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> => {
-  const [first] = (await reads.rows(firstUnsettled, { ...agent, since })) as { id: string; message_id: string }[];
-  if (!first) return null;
-  const delivery = await byKey<DetailDoc>(reads, from, { tenant_id: agent.tenant_id, id: first.id });
-  return delivery && (delivery.causation.find(({ event_id }) => event_id === first.message_id)?.at ?? delivery.received_at);
-};
+export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> =>
+  (await reads.rows(firstUnsettled, { ...agent, since }))[0]?.started_at ?? null;
+
+type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
 const lastDone = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
   db

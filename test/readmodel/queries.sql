@@ -1486,8 +1486,19 @@ where
 
 -- firstMessageAt: call
 select
-  "delivery"."id",
-  "delivery"."message_id"
+  coalesce(
+    (
+      select
+        (step ->> 'at')::timestamptz
+      from
+        jsonb_array_elements("delivery"."doc"::jsonb -> 'causation') as step
+      where
+        step ->> 'event_id' = "delivery"."message_id"
+      limit
+        1
+    ),
+    "delivery"."received_at"
+  ) as "started_at"
 from
   "deliveries"."deliveries" as "delivery"
 where

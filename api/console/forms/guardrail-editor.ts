@@ -7,13 +7,14 @@ import { mayRun } from '../permission.ts';
 import type { Visit } from '../visit.ts';
 import { isSame } from './form-body.ts';
 import { labelOf } from './form-words.ts';
-import { LAYOUTS } from './layouts.ts';
 import { rowText } from './row-words.ts';
 
 const { li, p, strong, ul } = tags;
 
+const RULE_FORMS: readonly string[] = ['replaceGuardrails', 'replaceIntegrationGuardrails'] satisfies readonly (keyof Rows)[];
+
 /** Whether the form of an operation edits guardrail rules, which can be tried one by one. */
-export const editsRules = (operation: string): boolean => LAYOUTS[operation]?.isReviewed === true;
+export const editsRules = (operation: string): boolean => RULE_FORMS.includes(operation);
 
 type Rule = Readonly<Record<string, unknown>>;
 
