@@ -73,7 +73,7 @@ export const assertDeclared = ({ status }: Blackout): void => {
 
 /** @throws Refusal invalid if the last day is before the first day */
 export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
-  if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
+  if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date', 'before_start');
 };
 
 /** @throws Refusal invalid if the blackout would end before it starts */

@@ -52,16 +52,21 @@ test('the limits of a number with a unit are shown, and reported by the API, in 
       const text = `${count} ${count === 1 ? name.slice(0, -1) : name}`;
       assert.ok(helpWithLimits(field)?.toLowerCase().includes(`at most ${text}`), `${field.name} ${text}`);
       const message = `must be between ${field.min ?? 0} and ${field.max}`;
-      assert.ok(errorInWords(formOf(row))({ pointer: field.pointer, message }).message.endsWith(` and ${text}`), field.name);
+      assert.ok(
+        errorInWords(formOf(row))({ pointer: field.pointer, message, code: 'too_big' }).message.endsWith(` and ${text}`),
+        field.name,
+      );
     }
   assert.ok(limited >= 3, String(limited));
   const rotate = errorInWords(form('rotateWebhookSecret'));
-  const { message } = rotate({ pointer: '/overlap_seconds', message: 'must be between 0 and 604800' });
+  const { message } = rotate({ pointer: '/overlap_seconds', message: 'whatever the API says', code: 'too_big' });
   assert.is(message, 'must be between 0 seconds and 7 days');
   assert.match(html('rotateWebhookSecret', {}), /are accepted\. At most 7 days\./);
-  const other = { pointer: '/per_second', message: 'must be between 1 and 1000' };
+  const wrongType = { pointer: '/overlap_seconds', message: 'must be a number', code: 'invalid_type' };
+  assert.equal(rotate(wrongType), wrongType);
+  const other = { pointer: '/per_second', message: 'must be between 1 and 1000', code: 'too_big' };
   assert.equal(errorInWords(form('replayTenantDeliveries'))(other), other, 'a number without a unit');
-  const dates = errorInWords(form('declareCronBlackout'))({ pointer: '/end_date', message: 'must not be before start_date' });
+  const dates = errorInWords(form('declareCronBlackout'))({ pointer: '/end_date', message: 'whatever the API says', code: 'before_start' });
   assert.is(dates.message, 'must not be before the first day');
 });
 

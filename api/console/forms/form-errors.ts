@@ -4,11 +4,12 @@ import { problemPanel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import type { Field, Form } from './form.ts';
 import { idOf } from './form-controls.ts';
+import type { FieldError } from './form-values.ts';
 import { labelOf } from './form-words.ts';
 
 const { a, div, h2, li, span, ul } = tags;
 
-export type FieldErrors = readonly { readonly pointer: string; readonly message: string }[];
+export type FieldErrors = readonly FieldError[];
 
 /** Returns the name of the form field for a pointer of the API, in which parameters begin with `/path/` or `/query/`. */
 export const fieldAt = (pointer: string): string => pointer.replace(/^\/path\//, ':').replace(/^\/query\//, '?');

@@ -1,7 +1,8 @@
 import { instantIn, localTimeOf } from '../parts/local-time.ts';
 import type { Field, Form, Unit } from './form.ts';
 
-type FieldError = { readonly pointer: string; readonly message: string };
+/** `code` is that of the API; undefined if the form itself has found the error. */
+export type FieldError = { readonly pointer: string; readonly message: string; readonly code?: string };
 
 /** The units that a form offers for a number, with their sizes in the unit of the API; the smallest comes first. */
 const UNITS: Readonly<Record<Unit, readonly (readonly [name: string, size: number])[]>> = {
@@ -73,6 +74,11 @@ const fieldIn = (field: Field | undefined, [name, ...rest]: readonly string[]): 
     : undefined;
 };
 
+/** For codes of errors that compare a field with another one of the same object, the other field. */
+const COMPARED: Readonly<Record<string, string>> = { before_start: 'start_date' };
+
+const OUT_OF_RANGE: readonly (string | undefined)[] = ['too_small', 'too_big'];
+
 /**
  * Writes a message of the API as people read it: the label of another field in place of its name, and limits in units if
  * the unit of the field can be chosen.
@@ -81,17 +87,14 @@ export const errorInWords =
   ({ body }: Pick<Form, 'body'>) =>
   (error: FieldError): FieldError => {
     const names = error.pointer.split('/').slice(1);
-    const other = /^must not be before (\w+)$/.exec(error.message)?.[1];
+    const other = COMPARED[error.code ?? ''];
     const before = other && body ? fieldIn(body, names.with(-1, other)) : undefined;
     if (before) return { ...error, message: `must not be before the ${before.label.toLowerCase()}` };
     const field = body === null ? undefined : fieldIn(body, names);
-    if (!hasUnits(field)) return error;
-    const { unit } = field;
-    const message = error.message.replace(
-      /^must be between (\d+) and (\d+)$/,
-      (_, min, max) => `must be between ${amountIn(Number(min), unit)} and ${amountIn(Number(max), unit)}`,
-    );
-    return { ...error, message };
+    if (!hasUnits(field) || !OUT_OF_RANGE.includes(error.code)) return error;
+    const { min, max, unit } = field;
+    if (min === null || max === null || max >= Number.MAX_SAFE_INTEGER) return error;
+    return { ...error, message: `must be between ${amountIn(min, unit)} and ${amountIn(max, unit)}` };
   };
 
 /** Returns the name of the form field that has the unit of a number. */
