@@ -1,12 +1,13 @@
-import type { Rows } from '../../areas.ts';
 import { formLink } from '../../console/action.ts';
 import { jobLink, timesOfDay } from '../../console/day-times.ts';
+import type { Names } from '../../console/name-cache.ts';
+import { agentNames, chosenByName, namesIn } from '../../console/names.ts';
 import { NOT_ASKED, page } from '../../console/page.ts';
 import { dataTable } from '../../console/parts/data-table.ts';
 import { type JobRuns, skippedEntirely } from '../../console/parts/day-runs.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
 import { card } from '../../console/parts/facts.ts';
-import { valuesIn } from '../../console/parts/filter-form.ts';
+import { filterField, valuesIn } from '../../console/parts/filter-form.ts';
 import { filterTabs } from '../../console/parts/filters.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { icon } from '../../console/parts/icon.ts';
@@ -17,18 +18,15 @@ import { panel } from '../../console/parts/problem-panel.ts';
 import { type Blackout, type Calendar, scheduleCalendar } from '../../console/parts/schedule-calendar.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../../console/visit.ts';
-import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Answer } from '../../http/ask.ts';
 import { allBlackouts } from './all-blackouts.ts';
 
-const { a, div, span, p, nav, form, label, select, option, input, button, strong } = tags;
-
-type Agents = ReplyOf<Rows['listAgents']>;
+const { a, div, span, p, nav, form, input, button, strong } = tags;
 
 /** The maximum number of due times in the table of a day, and of jobs in a calendar with a row for each or in a month. */
 const MAX_TIMES = 500;
 const MAX_ROWS = 50;
 const MAX_OF_MONTH = 200;
-const MAX_LISTED = 200;
 const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
 
 const today = ({ zone }: Visit): string => localTimeOf(new Date().toISOString(), zone).date;
@@ -65,20 +63,13 @@ const decisionTabs = (visit: Visit) => {
   ]);
 };
 
-const agentForm = (visit: Visit, agents: Agents) => {
-  const chosen = visit.query.get('agent_id') ?? '';
-  return form(
-    { method: 'get', action: visit.path, class: 'agent-filter' },
+const agentForm = (visit: Visit, names: Names) =>
+  form(
+    { method: 'get', action: visit.path, class: 'filter-bar filter-fields' },
     ...Object.entries(valuesIn(visit.query, ['view', 'date', 'decision'])).map(([name, value]) => input({ type: 'hidden', name, value })),
-    label({ for: 'schedule-agent', class: 'hidden' }, 'Agent'),
-    select(
-      { id: 'schedule-agent', name: 'agent_id' },
-      option({ value: '', selected: chosen === '' }, 'All agents'),
-      ...agents.map(({ id, name }) => option({ value: id, selected: id === chosen }, name)),
-    ),
-    button(null, 'Show'),
+    filterField({ name: 'agent_id', label: 'Agent', ...chosenByName(visit, 'agent', names) }, visit.query.get('agent_id') ?? '', true),
+    div({ class: 'without-script' }, button(null, 'Show')),
   );
-};
 
 const blackoutTable = (visit: Visit, blackouts: readonly Blackout[], agentName: (id: string) => string) => {
   const path = { tenant_id: visit.params.tenant_id! };
@@ -178,17 +169,14 @@ export const scheduleListPage = page({
           ? ask(rows.listCronOccurrences, { ...filters, ...bounds, limit: MAX_TIMES, ...(times ? { cursor: times } : {}) })
           : NOT_ASKED,
       blackouts: allBlackouts(visit),
-      agents: ask(rows.listAgents, { tenant_id, limit: MAX_LISTED }),
+      agents: agentNames(visit),
     };
   },
   title: () => 'Schedules',
   view: ({ jobs, occurrences, blackouts, agents }, visit) => {
     const path = { tenant_id: visit.params.tenant_id! };
     const shown = jobs.ok ? jobs.value : [];
-    const names = new Map([
-      ...shown.map(({ agent_id, agent_name }) => [agent_id, agent_name] as const),
-      ...(agents.ok ? agents.value.map(({ id, name }) => [id, name] as const) : []),
-    ]);
+    const names = new Map([...shown.map(({ agent_id, agent_name }) => [agent_id, agent_name] as const), ...namesIn(agents)]);
     const agentName = (id: string) => names.get(id) ?? 'an agent';
     const onAgent = () => visit.may('tenant:settings:write');
     return [
