@@ -6,6 +6,7 @@ import {
   consolePath,
   endedResponse,
   type Frame,
+  framedResponse,
   htmlResponse,
   identify,
   redirect,
@@ -112,11 +113,7 @@ const pastPositionOf = (answers: readonly (Answer<unknown> | null)[]): string | 
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps, {}, page.whenDown);
   if (visit instanceof Response) return visit;
-  const show = async (frame: Frame, status: number) => {
-    await visit.navCounts?.ready;
-    return htmlResponse(c, framed(deps.assets, visit, frame), status);
-  };
-  if (!visit.may(page.permit)) return show(refusedPage(visit), 404);
+  if (!visit.may(page.permit)) return framedResponse(c, deps, visit, { ...refusedPage(visit), status: 404 });
   const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;
   if (c.req.header('x-console-time') !== undefined) return showSlider(c, deps, visit);
@@ -129,12 +126,14 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];
   if (main && !main.ok && main.status === 401) return endedResponse(c, visit, main.problem);
-  if (main && !main.ok && main.problem.code === 'tenant_suspended') return show(suspendedPage(visit, main.problem), 403);
+  if (main && !main.ok && main.problem.code === 'tenant_suspended')
+    return framedResponse(c, deps, visit, { ...suspendedPage(visit, main.problem), status: 403 });
   if (main && !main.ok && [403, 404].includes(main.status)) {
     if (visit.asOf) return htmlResponse(c, await inTime(deps, visit, nothingThenPage(visit, withQuery(visit, { as_of: null }))), 404);
     const missing = await page.whenMissing?.(visit);
     const frame = missing && { ...missing, nav: page.nav, trail: page.trail?.(visit, null) ?? [] };
-    return frame ? htmlResponse(c, await inTime(deps, visit, frame), 404) : show(unknownPage(visit), 404);
+    if (frame) return htmlResponse(c, await inTime(deps, visit, frame), 404);
+    return framedResponse(c, deps, visit, { ...unknownPage(visit), status: 404 });
   }
   const title = page.title(answers, visit);
   const trail = page.trail?.(visit, answers) ?? [];
@@ -160,7 +159,7 @@ const showStart = (deps: ConsoleDeps) => async (c: Context) => {
     },
     a({ class: 'button', href: '/console' }, 'Look again'),
   );
-  return htmlResponse(c, framed(deps.assets, visit, { title: 'Start', nav: '', trail: [], content: [h1(null, 'Start'), nothing] }), 200);
+  return framedResponse(c, deps, visit, { title: 'Start', nav: '', trail: [], content: [h1(null, 'Start'), nothing] });
 };
 
 /** Sends the fields of a form to one of the API's sign-in routes. */
@@ -238,7 +237,7 @@ const showZone = (deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
   const content = zonePage(visit, consolePath(c.req.query('return_to')));
-  return htmlResponse(c, framed(deps.assets, visit, { title: 'Time zone', nav: '', trail: [], content }), 200);
+  return framedResponse(c, deps, visit, { title: 'Time zone', nav: '', trail: [], content });
 };
 
 /**

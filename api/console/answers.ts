@@ -68,6 +68,17 @@ export const htmlResponse = (c: Context, text: string, status: number): Response
     'content-length': String(Buffer.byteLength(text)),
   });
 
+/** Answers with a page for a signed-in visitor, in the frame with the navigation and its counts. */
+export const framedResponse = async (
+  c: Context,
+  { assets }: Pick<ConsoleDeps, 'assets'>,
+  visit: Visit,
+  { status = 200, ...frame }: Frame & { readonly status?: number },
+): Promise<Response> => {
+  await visit.navCounts?.ready;
+  return htmlResponse(c, framed(assets, visit, frame), status);
+};
+
 export const redirect = (c: Context, location: string, cookies: readonly string[] = []): Response => {
   const response = c.body(null, 303, { ...SECURITY_HEADERS, location });
   for (const cookie of cookies) response.headers.append('set-cookie', cookie);

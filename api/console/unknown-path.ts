@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono';
-import { type ConsoleDeps, htmlResponse, identify, refuse } from './answers.ts';
+import { type ConsoleDeps, framedResponse, identify, refuse } from './answers.ts';
 import { unknownPage } from './error-page.ts';
-import { framed } from './frame.ts';
 
 /** All paths below a tenant; its route comes after those of the pages. */
 export const UNKNOWN_PATH = '/console/t/:tenant_id/*';
@@ -47,6 +46,5 @@ export const unknownPath =
       return withAllow(refuse(c, deps, why, visit instanceof Response ? undefined : visit), allow);
     }
     if (visit instanceof Response) return visit;
-    await visit.navCounts?.ready;
-    return htmlResponse(c, framed(deps.assets, visit, unknownPage(visit)), 404);
+    return framedResponse(c, deps, visit, { ...unknownPage(visit), status: 404 });
   };

@@ -1,9 +1,8 @@
 import type { Context } from 'hono';
 import type { Problem } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
-import { type ConsoleDeps, consolePath, htmlResponse, identify } from '../answers.ts';
+import { type ConsoleDeps, consolePath, framedResponse, identify } from '../answers.ts';
 import { refusedPage } from '../break-glass.ts';
-import { framed } from '../frame.ts';
 import { RECENT_SIGN_IN } from '../parts/problem-panel.ts';
 import type { Child } from '../parts/tags.ts';
 import { mayRun } from '../permission.ts';
@@ -46,24 +45,17 @@ export const show = async (
   content: readonly Child[],
   status = 200,
 ): Promise<Response> => {
-  await visit.navCounts?.ready;
   const { tenant_id: _, ...params } = visit.params;
-  const frame = { title: titleOf(row, form), nav: '', content };
+  const frame = { title: titleOf(row, form), nav: '', content, status };
   // The forms of platform operations have the navigation of the platform, even if they are about a tenant.
   if (/^(?:\/api\/v1)?\/admin\//.test(row.path))
-    return htmlResponse(
-      c,
-      framed(deps.assets, { ...visit, params, breakGlass: null }, { ...frame, trail: [['Platform', platformPath()]] }),
-      status,
-    );
-  return htmlResponse(c, framed(deps.assets, visit, { ...frame, trail: [] }), status);
+    return framedResponse(c, deps, { ...visit, params, breakGlass: null }, { ...frame, trail: [['Platform', platformPath()]] });
+  return framedResponse(c, deps, visit, { ...frame, trail: [] });
 };
 
 /** Shows the page of an unknown path, or why the visitor can no longer read the tenant. */
-export const showUnknown = async (c: Context, deps: ConsoleDeps, visit: Visit): Promise<Response> => {
-  await visit.navCounts?.ready;
-  return htmlResponse(c, framed(deps.assets, visit, refusedPage(visit)), 404);
-};
+export const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Promise<Response> =>
+  framedResponse(c, deps, visit, { ...refusedPage(visit), status: 404 });
 
 /**
  * Finds the operation of a form, and checks that the visitor may call it. If not, returns the response that says so.

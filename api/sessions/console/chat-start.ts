@@ -1,10 +1,9 @@
 import type { Context, Hono } from 'hono';
-import { type ConsoleDeps, htmlResponse, identify, redirect, refuse, signInAgain } from '../../console/answers.ts';
+import { type ConsoleDeps, framedResponse, identify, redirect, refuse, signInAgain } from '../../console/answers.ts';
 import { type FormFile, filesOf } from '../../console/forms/form-files.ts';
 import { isLikeUnknown, newKey } from '../../console/forms/form-run.ts';
 import { afterToken } from '../../console/forms/form-target.ts';
 import { splitForm } from '../../console/forms/form-texts.ts';
-import { framed } from '../../console/frame.ts';
 import { card } from '../../console/parts/facts.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { tenantPath, type Visit } from '../../console/visit.ts';
@@ -58,7 +57,12 @@ const MESSAGE_UNKNOWN = {
 type RefusedStart = { readonly start: Start; readonly hasFiles: boolean; readonly problem: Problem; readonly status: number };
 
 /** Shows the form of a start that was refused, with what was typed. */
-const showRefused = (c: Context, deps: ConsoleDeps, visit: Visit, { start, hasFiles, problem, status }: RefusedStart): Response => {
+const showRefused = (
+  c: Context,
+  deps: ConsoleDeps,
+  visit: Visit,
+  { start, hasFiles, problem, status }: RefusedStart,
+): Response | Promise<Response> => {
   if (status === 401) return signInAgain(c, visit, true);
   if (isLikeUnknown(problem)) return refuse(c, deps, problem);
   const { tenant_id, agent_id } = visit.params as { readonly tenant_id: string; readonly agent_id: string };
@@ -74,7 +78,7 @@ const showRefused = (c: Context, deps: ConsoleDeps, visit: Visit, { start, hasFi
       card('Start a session', startForm(visit, agent_id, again)),
     ],
   };
-  return htmlResponse(c, framed(deps.assets, visit, frame), status);
+  return framedResponse(c, deps, visit, { ...frame, status });
 };
 
 /** Returns the refusal of a message that is empty or too long; null if its length is right. */

@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
-import { type ConsoleDeps, htmlResponse, signInAgain } from '../../console/answers.ts';
+import { type ConsoleDeps, framedResponse, signInAgain } from '../../console/answers.ts';
 import { problemList } from '../../console/forms/form-errors.ts';
-import { framed } from '../../console/frame.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { problemPanel } from '../../console/parts/problem-panel.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
@@ -53,5 +52,5 @@ export const showUnsent = async (c: Context, deps: ConsoleDeps, visit: Visit, un
       detail.ok ? composeForms({ ...visit, query, path: page }, detail.value, key) : problemPanel(detail.problem),
     ],
   };
-  return htmlResponse(c, framed(deps.assets, visit, frame), status);
+  return framedResponse(c, deps, visit, { ...frame, status });
 };
