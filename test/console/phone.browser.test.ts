@@ -6,7 +6,7 @@ import { listen } from '../../infra/http/listen.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
-import { createAgent, createIntegration, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
+import { createAgent, createCronJob, createIntegration, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
 
 const stage = async () => {
@@ -61,6 +61,36 @@ browserTest('on a phone, an integration can be paused with a reason', () =>
     await page.tap('.form-actions button');
     await page.waitForURL(`**/integrations/${integration}**`);
     assert.match(await page.innerText('main'), /Too many pushes/);
+  }),
+);
+
+/** Returns, in the browser, the words of the month that are broken into several lines. */
+const BROKEN_WORDS = `(() => {
+  const found = [];
+  const texts = document.createTreeWalker(document.querySelector('.strip'), NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode())
+    for (const word of node.textContent.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(word[0]);
+    }
+  return found;
+})()`;
+
+browserTest('on a phone, no word is broken in the month of a cron job, and what its marks mean is said below it', () =>
+  onPhone(async (page) => {
+    const { p } = given!;
+    const agent = await createAgent(p, 'Every minute');
+    const job = await createCronJob(p, agent, { name: 'Each minute', cron_expr: '* * * * *' });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const blackout = { name: 'Freeze', start_date: tomorrow, end_date: tomorrow, timezone: 'UTC' };
+    assert.is((await p.send('POST', `${p.tenant}/cron-blackouts`, { body: blackout })).status, 201);
+    await p.waitForProjections();
+    await page.goto(`${p.base}/agents/${agent}/cron-jobs/${job}?date=${tomorrow}`);
+    assert.match(await page.innerText(`.strip [data-date="${tomorrow}"]`), /1,440/);
+    assert.equal(await page.evaluate(BROKEN_WORDS), []);
+    assert.match(await page.innerText('.legend'), /suppressed/);
   }),
 );
 

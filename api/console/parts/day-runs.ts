@@ -36,7 +36,7 @@ const countMarks = (day: DayRuns): readonly Child[] =>
     if (count === 0) return [];
     const inState = `${countText(count)} ${name}`;
     // If all occurrences of a day run, they are simply runs.
-    if (count < day.due || (name !== 'fired' && name !== 'planned')) return [mark(state, inState, span(null, inState))];
+    if (count < day.due || (name !== 'fired' && name !== 'planned')) return [mark(state, inState, span(null, countText(count), span({ class: 'state-word' }, ` ${name}`)))];
     return [mark(state, inState, span(null, counted(count, 'run')), span({ class: 'hidden' }, ` ${name}`))];
   });
 
@@ -48,6 +48,15 @@ export const dayMarks = (day: DayRuns | undefined): Child =>
         { class: 'marks', 'data-runs': String(day.due), 'data-date': day.date } as never,
         ...(day.occurrences.length > 0 ? day.occurrences.map(timeMark) : countMarks(day)),
       );
+
+/** Says what the marks of some days stand for. */
+export const markLegend = (days: readonly DayRuns[]): Child =>
+  ul(
+    { class: 'marks legend', 'aria-label': 'What the marks mean' },
+    ...STATES.filter(([, name]) => days.some((day) => day[name] > 0)).map(([state, name]) =>
+      li({ class: `mark ${state}` }, icon(MARK_ICONS[state]), span(null, name)),
+    ),
+  );
 
 /** Returns the jobs whose runs in the period are all suppressed by blackouts. */
 export const skippedEntirely = (jobs: readonly JobRuns[]): readonly JobRuns[] =>

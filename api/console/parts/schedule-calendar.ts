@@ -1,7 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { blackoutOperations } from '../../schedule/blackout.ts';
 import { counted, countText } from './count-text.ts';
-import { type DayRuns, dayMarks, type JobRuns } from './day-runs.ts';
+import { type DayRuns, dayMarks, type JobRuns, markLegend } from './day-runs.ts';
 import { moduleScript } from './module-script.ts';
 import { dayName, type Period, weekdayName, weekdayOf } from './period.ts';
 import { type Child, tags } from './tags.ts';
@@ -159,6 +159,7 @@ export const monthStrip = (job: JobRuns | undefined, calendar: Omit<Calendar, 'j
         dayMarks(job && onDay(job, date)),
       );
     }),
+    job && job.days.length > 0 ? markLegend(job.days) : null,
     moduleScript('calendar-keys.mjs'),
   );
 
