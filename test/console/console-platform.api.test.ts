@@ -70,12 +70,16 @@ test('every link to a form on the platform pages opens the form', async () => {
   }
 });
 
-/** Submits the form to which a link leads. @returns the path to which the response redirects */
-const submitForm = async (link: string, fields: Record<string, string>) => {
-  const { text } = await p.open(link);
+/** Submits the form of a page, with its hidden fields. */
+const sendForm = (text: string, fields: Record<string, string>) => {
   const hidden = [...text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]);
   const action = /action="(\/console\/run\/[^"]+)"/.exec(text)![1]!;
-  const answer = await p.submit(action, { ...Object.fromEntries(hidden), ...fields });
+  return p.submit(action, { ...Object.fromEntries(hidden), ...fields });
+};
+
+/** Submits the form to which a link leads. @returns the path to which the response redirects */
+const submitForm = async (link: string, fields: Record<string, string>) => {
+  const answer = await sendForm((await p.open(link)).text, fields);
   assert.is(answer.status, 303, answer.text.slice(0, 2_000));
   return answer.headers.get('location')!;
 };
@@ -144,6 +148,26 @@ test('the page of a tenant that is closed for good says so, and offers to erase 
     [status, /nobody can open, change or reopen it/.test(text), /\/run\/(?!eraseTenant)\w+Tenant/.test(text)],
     [200, true, false],
   );
+});
+
+test('a tenant is erased by its form only if its name is typed; what was typed stays', async () => {
+  const doomed = await createSecondTenant(p, 'doomed');
+  const form = `/console/run/eraseTenant?tenant_id=${doomed.id}&return_to=${encodeURIComponent(`${P}/tenants`)}`;
+  const { text } = await p.open(form);
+  assert.match(text, /All data of [\s\S]*<strong[^>]*>doomed<[\s\S]*name="_name"[^>]*required/);
+  const erase = (name: string) => sendForm(text, { '/reason': 'The customer has left', _name: name });
+  const stateOf = async () => (await p.send('GET', `/admin/tenants/${doomed.id}`)).status;
+  for (const name of ['', 'Doomed', 'other', doomed.id]) {
+    const refused = await erase(name);
+    assert.is(refused.status, 422, name);
+    assert.match(refused.text, /must be the name, which is doomed/);
+    assert.match(refused.text, `name="_name"`);
+    assert.match(refused.text, 'The customer has left');
+    if (name !== '') assert.match(refused.text, new RegExp(`value="${name}"`));
+  }
+  assert.is(await stateOf(), 200);
+  assert.is((await erase(' doomed ')).status, 303);
+  assert.is(await stateOf(), 404);
 });
 
 test('an erased tenant is listed as erased, and so says its page; the page of an unknown tenant looks like any unknown page', async () => {

@@ -14,6 +14,7 @@ import type { Choices } from './form-controls.ts';
 import { errorList, errorMap, type FieldErrors } from './form-errors.ts';
 import { fieldView, moreFields } from './form-fields.ts';
 import { type Chosen, formFields } from './form-sections.ts';
+import { typedNameField } from './form-typed-name.ts';
 import { ZONE_FIELD } from './form-values.ts';
 import { labelOf } from './form-words.ts';
 import { editsRules } from './guardrail-editor.ts';
@@ -55,6 +56,8 @@ export type DrawnForm = {
   readonly review?: readonly Child[] | undefined;
   /** What the form shows after the fields of its operation; null if nothing. */
   readonly extra: Child;
+  /** The name of the object as it was typed, in forms that ask for it. */
+  readonly typedName?: string | undefined;
   /** The chosen option of each one-of; those that are missing follow from the values. */
   readonly chosen: Chosen['chosen'];
   /** The number of deliveries that the form is about; undefined if it is not known. */
@@ -152,6 +155,7 @@ const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
     ...missing.map((name) => paramField(name, choices, errors)),
     ...fields.query.map((field) => fieldView(field, { at: `?${field.name}`, value: query[field.name], ...shown })),
     ...formFields(fields, value, shown),
+    typedNameField(drawn.operation, drawn.typedName ?? '', errors),
     drawn.extra,
     stepList(drawn),
   ];

@@ -92,7 +92,7 @@ const shapeOf = (path: string): string => path.replaceAll(/:\w+/g, ':');
 /**
  * Returns the operation that reads the resource below whose path an operation is, and the names of the operation's path
  * parameters for it, in order. Without one, it is the operation that lists such resources. For example, for `/tenant/:tenant_id/agents/:agent_id/pause` it reads the agent. Null if
- * there is none, or if it is the tenant itself.
+ * there is none, or if it is the tenant in which the page is.
  */
 const subjectRead = (
   operations: Operations,
@@ -102,7 +102,7 @@ const subjectRead = (
   for (let end = parts.length; end > 0; end--) {
     if (!parts[end - 1]!.startsWith(':')) continue;
     const above = parts.slice(0, end).join('/');
-    if (above.endsWith('/:tenant_id')) return null;
+    if (/^\/tenant\/:tenant_id$/.test(above)) return null;
     const read =
       Object.values(operations).find((one) => isRead(one) && shapeOf(one.path) === shapeOf(above)) ??
       (end === parts.length
