@@ -40,16 +40,15 @@ export type TransactOptions<S> = {
    * decision is made again.
    */
   expectNew?: boolean;
-  /** If-Match is about another aggregate. */
-  ignoreIfMatch?: boolean;
+  /** The revision that the client expects is that of another aggregate. */
+  ignoreExpectedRevision?: boolean;
   /**
    * No event can follow a final state. If the cached state is final and the decision returns no events, the log is not read to check the
    * state.
    */
   trustCacheWhen?: (state: S) => boolean;
   /**
-   * The response to a repeat with the same Idempotency-Key is not derived from this aggregate; for side effects that change many
-   * aggregates.
+   * The response to a repeat of the request is not derived from this aggregate; for side effects that change many aggregates.
    */
   isUntracked?: true;
 };
@@ -57,9 +56,49 @@ export type TransactOptions<S> = {
 /** Path parameters, query and body fields in one object. */
 export type Input<Body extends z.ZodType, Path extends string = never> = z.output<Body> & { readonly [Name in Path]: string };
 
-/** Gives a handler the caller, aggregates, ids, secrets and the time. Handlers do not see the names of streams. */
+/** Secrets, and texts and ids that are derived from secrets of the platform. */
+export type Secrets = {
+  /** Encrypts with the data key of the tenant. The result can be decrypted only for the same location. */
+  readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
+  /** For the location with which `seal` was called. */
+  readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
+  /** HMAC-SHA-256 in hex, with a secret of the platform (the pepper). Stored instead of the texts of API keys. */
+  readonly digest: (text: string) => string;
+  /** Base62. A repeat of the request gets the same characters. */
+  readonly random: (characters: number) => string;
+  /** Derived from the unique key, by an HMAC with a secret of the platform (the name key), so that clients cannot guess it. */
+  readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
+};
+
+/** The events that the log stores. */
+type LoggedEvents = {
+  /** Oldest first, from the revision `from` on. */
+  readonly history: <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    id: string,
+    options?: { from?: number; limit?: number },
+  ) => AsyncIterable<Recorded<E>>;
+  /** @throws Refusal unavailable */
+  readonly eventAt: (position: Position) => Promise<Recorded | null>;
+  /** In the order of the positions; null where there is no event. @throws Refusal unavailable */
+  readonly eventsAt: (positions: readonly Position[]) => Promise<readonly (Recorded | null)[]>;
+  /** A consistency token; null if the log is empty. @throws Refusal unavailable */
+  readonly logEnd: () => Promise<string | null>;
+};
+
+/** Checks of what clients have written. The tenant is charged for their processor time. */
+export type Checks = {
+  readonly jsonSchemas: JsonSchemaValidator;
+  readonly patterns: PatternCompiler;
+  readonly parseCron: ParseCron;
+};
+
+/**
+ * Gives a handler the caller, aggregates, ids, secrets and the time. Handlers do not see the names of streams. A repeat of a request is one
+ * with the same idempotency key.
+ */
 export type Ctx = {
-  /** From the URL path; `platform` if there is none. */
+  /** `platform` if the request is about no tenant. */
   readonly tenant: string;
   readonly principal: Principal;
   readonly actor: Actor;
@@ -67,12 +106,6 @@ export type Ctx = {
   readonly at: () => string;
   /** For an as-of read: `load` ignores later events. Null: the present state. */
   readonly asOf: Position | null;
-  /** Oldest first, from the revision `from` on. */
-  readonly history: <S, E extends DomainEvent>(
-    aggregate: Aggregate<S, E>,
-    id: string,
-    options?: { from?: number; limit?: number },
-  ) => AsyncIterable<Recorded<E>>;
   /**
    * Appends what `decide` returns for the state; loads and decides again if another process has appended in the meantime.
    * @throws Refusal of `decide`, precondition_failed, unavailable
@@ -92,46 +125,30 @@ export type Ctx = {
     id: string,
     options?: { tenant?: string; isFresh?: true },
   ) => Promise<Loaded<S>>;
-  /** @throws Refusal unavailable */
-  readonly eventAt: (position: Position) => Promise<Recorded | null>;
-  /** In the order of the positions; null where there is no event. @throws Refusal unavailable */
-  readonly eventsAt: (positions: readonly Position[]) => Promise<readonly (Recorded | null)[]>;
-  /** A consistency token; null if the log is empty. @throws Refusal unavailable */
-  readonly logEnd: () => Promise<string | null>;
   /** In this tenant or, with `agent_id`, on this agent. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** @throws Refusal as an operation that requires this permission does */
   readonly require: (permit: Permit, agent_id?: string) => Promise<void>;
-  /** Counts the request. A repeat with the same Idempotency-Key is not counted. @throws Refusal rate_limited */
+  /** Counts the request. A repeat of it is not counted. @throws Refusal rate_limited */
   readonly limitFlow: (flow: LimitedFlow) => Promise<void>;
   /** The same request in another tenant: its aggregates, and the caller's permissions there. */
   readonly inTenant: (tenant: string) => Ctx;
-  /** A repeat with the same Idempotency-Key gets the same id. */
+  /** A repeat of the request gets the same id. */
   readonly newId: () => string;
-  /** Derived from the unique key, by an HMAC with a secret of the platform (the name key), so that clients cannot guess it. */
-  readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
-  /** Base62. A repeat with the same Idempotency-Key gets the same characters. */
-  readonly random: (characters: number) => string;
-  /** Encrypts with the data key of the tenant. The result can be decrypted only for the same location. */
-  readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
-  /** For the location with which `seal` was called. */
-  readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
-  readonly blobs: Blobs;
-  /** HMAC-SHA-256 in hex, with a secret of the platform (the pepper). Stored instead of the texts of API keys. */
-  readonly digest: (text: string) => string;
   /**
    * For a value that the response needs and that is not in the request's streams, such as from a read model, the clock or another service.
-   * Must be JSON. It is stored: a repeat with the same Idempotency-Key gets it without `find`, and must make these calls in the same
-   * order.
+   * Must be JSON. It is stored: a repeat of the request gets it without `find`, and must make these calls in the same order.
    */
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
-  /** For schemas that clients have written. */
-  readonly jsonSchemas: JsonSchemaValidator;
-  /** For patterns that clients have written. */
-  readonly patterns: PatternCompiler;
-  readonly parseCron: ParseCron;
+  readonly blobs: Blobs;
+  readonly secrets: Secrets;
+  readonly log: LoggedEvents;
+  readonly checks: Checks;
   readonly publicUrl: string;
 };
+
+/** For a function that needs only some members of `Secrets`. */
+export type UsesSecrets<Name extends keyof Secrets> = { readonly secrets: Pick<Secrets, Name> };
 
 /** What a reactor needs, without a caller. `load` always reads the newest events from the log. */
 export type ReactorCtx = Pick<Ctx, 'tenant' | 'actor' | 'at' | 'load' | 'transact'> & {

@@ -25,7 +25,7 @@ export const createUnique = async <S, E extends DomainEvent>(
   { kind, key, claim, isClosed = () => false, tenantOf = () => ctx.tenant }: UniqueKey<S, E>,
 ): Promise<Loaded<S>> => {
   for (let generation = 0; ; generation++) {
-    const id = ctx.uniqueId(kind, key, generation);
+    const id = ctx.secrets.uniqueId(kind, key, generation);
     const loaded = await ctx.transact(aggregate, id, claim(generation), {
       expectNew: true,
       tenant: tenantOf(id),

@@ -33,10 +33,10 @@ const refuse = (pointer: string, fault: SchemaFault | null): void => {
 };
 
 /** `pointer` is the place in the request. @throws Refusal invalid */
-export const assertJsonSchema = (ctx: WithSchemas, pointer: string, schema: JsonObject | null | undefined): void => {
-  if (schema) refuse(pointer, ctx.jsonSchemas.faultOfSchema(schema));
+export const assertJsonSchema = ({ jsonSchemas }: WithSchemas, pointer: string, schema: JsonObject | null | undefined): void => {
+  if (schema) refuse(pointer, jsonSchemas.faultOfSchema(schema));
 };
 
 /** `pointer` is the place in the request. @throws Refusal invalid */
-export const assertMatches = (ctx: WithSchemas, pointer: string, schema: JsonObject, value: unknown): void =>
-  refuse(pointer, ctx.jsonSchemas.faultOfValue(schema, value));
+export const assertMatches = ({ jsonSchemas }: WithSchemas, pointer: string, schema: JsonObject, value: unknown): void =>
+  refuse(pointer, jsonSchemas.faultOfValue(schema, value));

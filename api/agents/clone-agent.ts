@@ -24,7 +24,7 @@ const findSource = async (ctx: Ctx, source_id: string): Promise<string> => {
   const search = () => findTenantOfAgent(ctx, source_id, tenantsOfCaller(principal, reads));
   return search().catch(async (error) => {
     if (principal.bound_to !== null || !(error instanceof Refusal && error.code === 'not_found')) throw error;
-    const end = await ctx.logEnd();
+    const end = await ctx.log.logEnd();
     if (end) await ctx.reads.passed(users.name, end);
     return search();
   });

@@ -71,13 +71,13 @@ const fieldsOf = ({ data, meta }: Recorded): Fields => (data instanceof Uint8Arr
 export const eventOf = async (ctx: Ctx, event_id: string): Promise<Recorded | null> => {
   // An event of another tenant is not read, so that the answer takes no longer than for an id that does not exist.
   const position = await positionOfTenantEvent(ctx.reads, ctx.tenant, event_id);
-  const event = position && (await ctx.eventAt(position));
+  const event = position && (await ctx.log.eventAt(position));
   return event && event.meta.tenant === ctx.tenant && !EXCLUDED_CATEGORIES.has(event.category) ? event : null;
 };
 
 const eventsIn = (ctx: Ctx, stream: string, options: { from: number; limit: number }): Promise<Recorded[]> => {
   const { category, id } = parseStream(stream)!;
-  return Array.fromAsync(ctx.history({ category, initial: null, evolve: () => null }, id, options));
+  return Array.fromAsync(ctx.log.history({ category, initial: null, evolve: () => null }, id, options));
 };
 
 const textsIn = (values: readonly unknown[]): string[] => [...new Set(values.filter((value) => typeof value === 'string'))];
@@ -99,14 +99,14 @@ const causesOf = async (ctx: Ctx, event: Recorded): Promise<Link[]> => {
   const { events, deliveries } = namedCauses(event, fieldsOf(event));
   const named = await Promise.all(events.map((id) => eventOf(ctx, id)));
   const received = await Promise.all(
-    deliveries.map(async (id) => (await Array.fromAsync(ctx.history(Delivery, id, { from: 0, limit: 1 })))[0] as Recorded | undefined),
+    deliveries.map(async (id) => (await Array.fromAsync(ctx.log.history(Delivery, id, { from: 0, limit: 1 })))[0] as Recorded | undefined),
   );
   return [...named, ...received].filter((found) => found !== null && found !== undefined).map(linkOf);
 };
 
 const effectLinks = async (ctx: Ctx, event: Recorded): Promise<Link[]> => {
   const places = await effectsOf(ctx.reads, ctx.tenant, event.event_id);
-  const named = await ctx.eventsAt(places);
+  const named = await ctx.log.eventsAt(places);
   const delivery =
     event.category === Delivery.category && event.revision === 0 ? await deliveryById(ctx.reads, ctx.tenant, event.id) : null;
   const steps = delivery?.delivery.causation.filter(({ event_id }) => event_id !== event.event_id).slice(0, MAX_LINKS) ?? [];

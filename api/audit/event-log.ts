@@ -59,7 +59,7 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
   if (!place || place.tenant !== ctx.tenant || EXCLUDED_CATEGORIES.has(place.category)) return pageOf([], null);
   const { limit, order } = selection;
   const found: Recorded[] = [];
-  for await (const event of ctx.history({ category: place.category, initial: null, evolve: () => null }, place.id)) {
+  for await (const event of ctx.log.history({ category: place.category, initial: null, evolve: () => null }, place.id)) {
     if (sortKey(event.position) > selection.to) break;
     if (!isSelected(event, selection)) continue;
     found.push(event);
@@ -78,7 +78,7 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
  */
 const eventsOfTenant = async (ctx: Ctx, { limit, order, ...selection }: Selection): Promise<Page> => {
   const positions = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, ...selection }, limit + 1, order);
-  const events = await ctx.eventsAt(positions.slice(0, limit));
+  const events = await ctx.log.eventsAt(positions.slice(0, limit));
   const next = positions[limit];
   return pageOf(
     events.filter((event) => event !== null),

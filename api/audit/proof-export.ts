@@ -63,7 +63,7 @@ async function* eventsOf(ctx: Ctx, { filter, until }: Selection): AsyncGenerator
   for await (const page of entriesUntil(ctx.reads, { tenant_id: ctx.tenant, until, filter })) {
     const positions = page.map((doc) => parseToken((JSON.parse(doc) as { position: string }).position)!);
     for (let at = 0; at < positions.length; at += EVENTS_PER_STEP)
-      yield* (await ctx.eventsAt(positions.slice(at, at + EVENTS_PER_STEP))).filter(isPresent);
+      yield* (await ctx.log.eventsAt(positions.slice(at, at + EVENTS_PER_STEP))).filter(isPresent);
   }
 }
 

@@ -81,7 +81,7 @@ const eventById = async (ctx: Ctx, id: string): Promise<Found | null> => {
 const requestById = async (ctx: Ctx, id: string): Promise<Found | null> => {
   if (!(await ctx.may('tenant:audit:read'))) return null;
   const [position] = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, from: '', to: MAX_SORT_KEY, request_id: id }, 1, 'newest');
-  const event = position && (await ctx.eventAt(position));
+  const event = position && (await ctx.log.eventAt(position));
   return event ? { id, label: event.type, type: 'request', detail: event.at } : null;
 };
 
@@ -90,7 +90,7 @@ const eventAtPosition = async (ctx: Ctx, id: string): Promise<Found | null> => {
   if (!wanted || !(await ctx.may('tenant:audit:read'))) return null;
   const [from, to] = [sortKey(wanted), sortKey(wanted)];
   const [position] = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, from, to }, 1);
-  const event = position && (await ctx.eventAt(position));
+  const event = position && (await ctx.log.eventAt(position));
   return event ? { id: tokenOf(event.position), label: event.type, type: 'position', detail: event.at } : null;
 };
 

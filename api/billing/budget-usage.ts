@@ -92,7 +92,7 @@ const limitsOf = async (ctx: Ctx, agent_id: string, hours: readonly string[]): P
     return [{ at: '', limit: (await ctx.load(Agent, agent_id)).state.hourly_limit_micros }];
   const limits: Limits = [];
   let state = Agent.initial;
-  for await (const event of ctx.history(Agent, agent_id)) {
+  for await (const event of ctx.log.history(Agent, agent_id)) {
     state = Agent.evolve(state, event);
     if (limits.at(-1)?.limit !== state.hourly_limit_micros) limits.push({ at: event.at, limit: state.hourly_limit_micros });
   }
@@ -101,7 +101,7 @@ const limitsOf = async (ctx: Ctx, agent_id: string, hours: readonly string[]): P
 
 const eventsOf = async (ctx: Ctx, agent_id: string, hour: string): Promise<Recorded<BudgetHour.BudgetEvent>[]> => {
   const events: Recorded<BudgetHour.BudgetEvent>[] = [];
-  for await (const event of ctx.history(BudgetHour, BudgetHour.budgetHourId(agent_id, hour))) events.push(event);
+  for await (const event of ctx.log.history(BudgetHour, BudgetHour.budgetHourId(agent_id, hour))) events.push(event);
   return events;
 };
 

@@ -21,7 +21,7 @@ const isUpTo = (event: Recorded, at: Position): boolean => comparePositions(even
  */
 const firstRevisionAfter = async (ctx: Ctx, aggregate: AnyAggregate, agent_id: string, at: Position): Promise<number> => {
   const isAfter = async (revision: number): Promise<boolean> => {
-    const [event] = await Array.fromAsync(ctx.history(aggregate, agent_id, { from: revision, limit: 1 }));
+    const [event] = await Array.fromAsync(ctx.log.history(aggregate, agent_id, { from: revision, limit: 1 }));
     return event === undefined || !isUpTo(event, at);
   };
   let [low, high] = [0, 1];
@@ -64,7 +64,7 @@ const settlementsOf = async (ctx: Ctx, message: SentMessage, at: Position, last:
   const { agent_id, position } = message;
   const found: Recorded[] = [];
   const from = await firstRevisionAfter(ctx, Acknowledgement, agent_id, position);
-  for await (const event of ctx.history(Acknowledgement, agent_id, { from })) {
+  for await (const event of ctx.log.history(Acknowledgement, agent_id, { from })) {
     if (!isUpTo(event, at)) return found;
     const settled = Acknowledgement.eventForMessage(event, message);
     if (settled) found.push(settled.event);
@@ -99,7 +99,7 @@ const reportsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: num
   const ref = { delivery_id, ...(!isFirst && { message_id: event_id }) };
   const found: Recorded[] = [];
   const from = await firstRevisionAfter(ctx, AttemptReport, agent_id, position);
-  for await (const event of ctx.history(AttemptReport, agent_id, { from })) {
+  for await (const event of ctx.log.history(AttemptReport, agent_id, { from })) {
     if (!isUpTo(event, at)) return found;
     const own = AttemptReport.eventForMessage(event, ref);
     if (own) found.push(own);
@@ -126,7 +126,7 @@ const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position):
 const sessionStarts = async (ctx: Ctx, id: string, at: Position): Promise<Recorded[]> => {
   await ctx.reads.passed(sessions.name, tokenOf(at));
   const ids = await sessionsOfDelivery(ctx.reads, ctx.tenant, id);
-  return (await Promise.all(ids.map((session) => Array.fromAsync(ctx.history(Session, session, { limit: 1 }))))).flat();
+  return (await Promise.all(ids.map((session) => Array.fromAsync(ctx.log.history(Session, session, { limit: 1 }))))).flat();
 };
 
 /**
@@ -134,7 +134,7 @@ const sessionStarts = async (ctx: Ctx, id: string, at: Position): Promise<Record
  * acknowledgement events of the agents to which it was sent.
  */
 export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {
-  const [own, live] = await Promise.all([Array.fromAsync(ctx.history(Delivery, id)), deliveryById(ctx.reads, ctx.tenant, id)]);
+  const [own, live] = await Promise.all([Array.fromAsync(ctx.log.history(Delivery, id)), deliveryById(ctx.reads, ctx.tenant, id)]);
   const [accepted] = own;
   if (!accepted) return rejectedAsOf(ctx, live, at);
   if (!isUpTo(accepted, at)) return null;

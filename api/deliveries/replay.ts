@@ -56,7 +56,7 @@ const TenantReplayRequest = z
 
 /** Waits until the read model of deliveries has all events that are in the log now. @throws Refusal not_caught_up */
 const catchUp = async (ctx: Ctx): Promise<void> => {
-  const end = await ctx.logEnd();
+  const end = await ctx.log.logEnd();
   if (end) await ctx.reads.passed(deliveries.name, end);
 };
 

@@ -20,7 +20,7 @@ type StoredDelivery = z.output<typeof DeliveryDetailRow>;
  * @throws Refusal unavailable
  */
 const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> => {
-  const [recorded] = await Array.fromAsync(ctx.history(Delivery, id, { limit: 1 }));
+  const [recorded] = await Array.fromAsync(ctx.log.history(Delivery, id, { limit: 1 }));
   if (!recorded)
     throw new Refusal('unavailable', 'The delivery is stored, and is shown when the event store can be reached', {
       retryAfter: RETRY_SECONDS,

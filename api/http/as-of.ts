@@ -18,10 +18,10 @@ export const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
  * Returns null if the log has reached `position`; otherwise the position of the last event. The event store is asked
  * only if the projection has not reached `position` yet.
  */
-const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
+const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'log'>, position: Position): Promise<Position | null> => {
   const projected = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');
   if (projected && comparePositions(position, projected) <= 0) return null;
-  const end = parseToken((await ctx.logEnd()) ?? '') ?? BEFORE_LOG;
+  const end = parseToken((await ctx.log.logEnd()) ?? '') ?? BEFORE_LOG;
   return comparePositions(position, end) > 0 ? end : null;
 };
 

@@ -115,7 +115,7 @@ type Source = {
 const sourceOf = async (ctx: Ctx, { aggregate, eventsOf }: AnySubject, id: string): Promise<Source> => {
   if (!eventsOf) {
     const { state, revision, position } = await ctx.load(aggregate, id);
-    const read: Source['read'] = (from = 0, limit) => ctx.history(aggregate, id, { from, ...(limit === undefined ? {} : { limit }) });
+    const read: Source['read'] = (from = 0, limit) => ctx.log.history(aggregate, id, { from, ...(limit === undefined ? {} : { limit }) });
     return { id, state, total: revision + 1, position, read };
   }
   const events = await eventsOf(ctx, id);

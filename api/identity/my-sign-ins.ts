@@ -37,7 +37,7 @@ const PAGE = { sort: { column: 'created_at', descending: true }, limit: 200 };
 /** Ends all sign-ins of the caller, except the one that this request uses. */
 const endOthers = async (ctx: Ctx) => {
   // Very recent sign-ins must end, too, so the read model must contain them.
-  const end = await ctx.logEnd();
+  const end = await ctx.log.logEnd();
   if (end) await ctx.reads.passed(signIns.name, end);
   const current = currentOf(ctx);
   let cursor: string | null | undefined;

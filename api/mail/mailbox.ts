@@ -46,7 +46,7 @@ const namesOf = async (ctx: Ctx, { tenant_id, agent_id }: OwnerIds) => {
  * @throws Refusal unavailable, not_caught_up
  */
 const catchUp = async (ctx: Ctx): Promise<void> => {
-  const end = await ctx.logEnd();
+  const end = await ctx.log.logEnd();
   if (end) await Promise.all([agents.name, mailboxes.name].map((projection) => ctx.reads.passed(projection, end)));
 };
 

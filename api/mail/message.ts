@@ -95,7 +95,7 @@ const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promis
  * @throws Refusal not_caught_up
  */
 const catchUp = async (ctx: Ctx): Promise<void> => {
-  const end = await ctx.logEnd();
+  const end = await ctx.log.logEnd();
   if (end) await ctx.reads.passed(messages.name, end);
 };
 

@@ -115,7 +115,7 @@ const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) =>
   const runtime = await readRuntime(ctx, agent_id, sources);
   const body = JSON.stringify(AgentRuntime.parse({ ...runtime, memory: await memoryOf(ctx, agent_id) }));
   // The digest is made with a secret key. So the ETag reveals nothing about the secrets in the body.
-  const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
+  const etag = `"${ctx.secrets.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
   return { body, etag, position: runtime.position, record: () => recordDisclosure(ctx, runtime) };
 };
 

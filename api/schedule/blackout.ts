@@ -54,7 +54,7 @@ const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBla
     jobs.map(async ({ id }) => {
       const { state } = await ctx.load(CronJob, id);
       if (state.status !== 'active' || !(await ctx.may('agent:read', state.agent_id))) return [];
-      const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
+      const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.checks.parseCron);
       const times = suppressedBy(blackout, recurrence, { after: ctx.at(), limit: MAX_SUPPRESSED_PER_JOB });
       return times.map((due_at) => ({ job_id: id, agent_id: state.agent_id, due_at }));
     }),

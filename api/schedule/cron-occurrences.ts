@@ -99,7 +99,7 @@ export const plannedJob = async (ctx: Ctx, { id, name, next_fire_at, schedule_re
   // If the revisions differ, the read model does not have the last change of the schedule yet.
   const next = state.schedule_revision === schedule_revision ? next_fire_at : state.next_fire_at;
   if (state.status !== 'active' || next === null) return [];
-  const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
+  const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.checks.parseCron);
   const { agent_id, scheduled_at } = state;
   return [{ id, name: name!, agent_id, scheduled_at, recurrence, next_fire_at: next, isInactive: await isInactive(ctx, state) }];
 };

@@ -54,7 +54,7 @@ const nextOfJob = async (ctx: Ctx, { id, agent_id }: { readonly id: string; read
   const after = new Date(Math.max(Date.parse(next_fire_at), Date.parse(ctx.at()) - CronRun.MAX_LATENESS_MS) - 1).toISOString();
   const decided = await decidedOf(ctx.reads, ctx.tenant, id, after);
   const job = { id, decided, now: ctx.at(), isInactive: await isInactive(ctx, state) };
-  return nextOf(ctx, CronJob.recurrenceOf(state, scheduled_at, ctx.parseCron), { agent_id, after, job });
+  return nextOf(ctx, CronJob.recurrenceOf(state, scheduled_at, ctx.checks.parseCron), { agent_id, after, job });
 };
 
 const details = `The next ${PREVIEW_LENGTH} times at which the job is due, with those that a blackout suppresses.`;
@@ -88,7 +88,7 @@ export const cronPreviewOperations = {
     noETag: true,
     run: async (ctx, { tenant_id, after, ...draft }) => {
       await checkOnce(ctx, () => assertDraft(ctx, draft));
-      const recurrence = CronJob.recurrenceOf(draft, ctx.at(), ctx.parseCron);
+      const recurrence = CronJob.recurrenceOf(draft, ctx.at(), ctx.checks.parseCron);
       const state = await ctx.sideEffect(() => nextOf(ctx, recurrence, { agent_id: draft.agent_id, after: after ?? ctx.at() }));
       return { id: tenant_id, revision: -1, position: null, state };
     },

@@ -32,7 +32,7 @@ const agentsWithReadableApprovals = async (ctx: Ctx): Promise<readonly string[] 
 
 /** Adds the texts of approvals, which only the log contains, encrypted. */
 const withActions = async (ctx: Ctx, approvals: readonly ApprovalDoc[]) => {
-  const events = await ctx.eventsAt(approvals.map(({ place }) => positionOfSortKey(place)));
+  const events = await ctx.log.eventsAt(approvals.map(({ place }) => positionOfSortKey(place)));
   return Promise.all(
     approvals.map(async (approval, n) => {
       const event = events[n];

@@ -77,7 +77,7 @@ const listMembers = async (ctx: Ctx, { q = '', user_id, role, ...window }: Membe
  * @throws Refusal not_caught_up
  */
 const agentsOwned = async (ctx: Ctx, user_id: string): Promise<string[]> => {
-  const end = await ctx.logEnd();
+  const end = await ctx.log.logEnd();
   if (end) await ctx.reads.passed(agents.name, end);
   return agentsOwnedBy(ctx.reads, ctx.tenant, user_id);
 };

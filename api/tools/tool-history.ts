@@ -36,10 +36,10 @@ const evolve = ({ tool, ...known }: ProvidedTool, event: Recorded<Event>): Provi
 
 /** Returns the events of the tool and those events of its connector that contain the tool, ordered by position. */
 const eventsOf = async (ctx: Ctx, id: string): Promise<Recorded<Event>[]> => {
-  const events: Recorded<Event>[] = await Array.fromAsync(ctx.history(Tool, id));
+  const events: Recorded<Event>[] = await Array.fromAsync(ctx.log.history(Tool, id));
   const { connector } = (await ctx.load(Tool, id)).state;
   if (connector === null) return events;
-  for await (const event of ctx.history(Connector, connectorIdOf(ctx, connector))) {
+  for await (const event of ctx.log.history(Connector, connectorIdOf(ctx, connector))) {
     const sync = syncOfTool(event, id);
     if (sync) events.push(sync);
   }

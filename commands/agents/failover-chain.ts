@@ -4,7 +4,7 @@ import { jsonEqual } from '../../domain/aggregate.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx } from '../context.ts';
 
-const graphIdOf = (ctx: Ctx): string => ctx.uniqueId('failover', 'all', 0, 'platform');
+const graphIdOf = (ctx: Ctx): string => ctx.secrets.uniqueId('failover', 'all', 0, 'platform');
 
 /** @throws Refusal invalid if a model does not exist or occurs twice */
 export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
@@ -43,7 +43,7 @@ export const recordChain = async (ctx: Ctx, model_id: string, chain: readonly st
       return FailoverGraph.checkChain(model_id, chain, chains)(graph);
     };
     try {
-      await ctx.transact(FailoverGraph, id, decide, { ignoreIfMatch: true });
+      await ctx.transact(FailoverGraph, id, decide, { ignoreExpectedRevision: true });
       return;
     } catch (error) {
       if (!(error instanceof GraphChanged)) throw error;

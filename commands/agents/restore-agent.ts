@@ -21,7 +21,7 @@ type AgentThen = { readonly agent: Agent.Agent; readonly position: Position };
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<AgentThen> => {
   const transient: Transient = new WeakSet();
   let agent = Agent.initial;
-  for await (const event of ctx.history(Agent, agent_id)) {
+  for await (const event of ctx.log.history(Agent, agent_id)) {
     agent = Agent.evolve(agent, event, transient);
     if (event.revision === revision) return { agent, position: event.position };
   }
@@ -31,7 +31,7 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
 /** At the position of the agent's earlier state. */
 const slackConfigAt = async (ctx: Ctx, { agent, position }: AgentThen): Promise<SlackConfig.SlackConfig> => {
   let config = SlackConfig.initial;
-  for await (const event of ctx.history(SlackConfig, agent.id)) {
+  for await (const event of ctx.log.history(SlackConfig, agent.id)) {
     if (comparePositions(event.position, position) > 0) break;
     config = SlackConfig.evolve(config, event);
   }
@@ -61,7 +61,9 @@ const restoreRevision = async (ctx: Ctx, agent_id: string, revision: number): Pr
   // The agent is changed first, because the request's If-Match is about the agent.
   const agent = await ctx.transact(Agent, agent_id, restore(earlier.agent, revision));
   const { inherited_slack_config } = earlier.agent;
-  const slack = await ctx.transact(SlackConfig, agent_id, SlackConfig.restore(config, inherited_slack_config), { ignoreIfMatch: true });
+  const slack = await ctx.transact(SlackConfig, agent_id, SlackConfig.restore(config, inherited_slack_config), {
+    ignoreExpectedRevision: true,
+  });
   return { ...agent, position: laterOf(agent.position, slack.position) };
 };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Benchmark from '../../domain/benchmarks/benchmark.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { displayText, text } from '../../domain/fields.ts';
-import type { Ctx, Input, Loaded } from '../context.ts';
+import type { Ctx, Input, Loaded, UsesSecrets } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { JsonObjectField } from '../json-schema-validator.ts';
 import { type DatasetPorts, locateDataset } from './dataset-location.ts';
@@ -69,9 +69,12 @@ export const createBenchmark =
   };
 
 /** If there is none, a benchmark with the status `absent` and the id that the next one with this slug will get. */
-export const benchmarkWithSlug = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, slug: string): Promise<Loaded<Benchmark.Benchmark>> => {
+export const benchmarkWithSlug = async (
+  ctx: Pick<Ctx, 'load'> & UsesSecrets<'uniqueId'>,
+  slug: string,
+): Promise<Loaded<Benchmark.Benchmark>> => {
   for (let generation = 0; ; generation++) {
-    const loaded = await ctx.load(Benchmark, ctx.uniqueId('benchmark', slug, generation, PLATFORM));
+    const loaded = await ctx.load(Benchmark, ctx.secrets.uniqueId('benchmark', slug, generation, PLATFORM));
     if (!Benchmark.isRetired(loaded.state)) return loaded;
   }
 };

@@ -95,7 +95,7 @@ export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): P
   const { id } = hourOfOwnReservation(ctx, reservation_id);
   if ((await ctx.load(BudgetHour, id)).state.reservations[reservation_id]) return;
   // Read the log, because the cached state may lack a reservation that another process has just made.
-  for await (const { type, data } of ctx.history(BudgetHour, id))
+  for await (const { type, data } of ctx.log.history(BudgetHour, id))
     if (type === 'BudgetReserved' && data.reservation_id === reservation_id) return;
   throw notFound();
 };

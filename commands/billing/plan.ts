@@ -4,7 +4,7 @@ import { PLATFORM } from '../../domain/event.ts';
 import { displayText, Slug } from '../../domain/fields.ts';
 import { slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import type { Ctx, Input } from '../context.ts';
+import type { Ctx, Input, Secrets } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 
 const Count = z.int().min(0);
@@ -30,15 +30,15 @@ export const PlanCreate = z
   .meta({ id: 'PlanCreate' });
 
 /** For a tenant that is created without a plan. */
-export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
+export const defaultPlanId = ({ uniqueId }: Pick<Secrets, 'uniqueId'>): string => uniqueId('plan', 'free', 0, PLATFORM);
 
 /** The tenant's own plan, whose limits apply; if canceled, the default plan. */
-export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
-  plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;
+export const planIdOf = (secrets: Pick<Secrets, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
+  plan_status === 'canceled' ? defaultPlanId(secrets) : plan_id;
 
 export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  return (await ctx.load(Plan, planIdOf(ctx, state))).state.limits;
+  return (await ctx.load(Plan, planIdOf(ctx.secrets, state))).state.limits;
 };
 
 /** @throws Refusal slug_taken */

@@ -28,7 +28,7 @@ export const startSellerOnboarding =
     const { payment_account_id } = (await ctx.load(Seller, user_id)).state;
     const { email } = (await ctx.load(User, user_id)).state;
     // Two first calls at the same time send the same key, so the provider creates only one account.
-    const idempotencyKey = ctx.uniqueId('seller account', user_id, 0, PLATFORM);
+    const idempotencyKey = ctx.secrets.uniqueId('seller account', user_id, 0, PLATFORM);
     const account_id = payment_account_id ?? (await provider.createAccount({ user_id, email, idempotencyKey }));
     const url = await provider.createOnboardingLink({ account_id, returnUrl: ctx.publicUrl, idempotencyKey: ctx.newId() });
     const loaded = await ctx.transact(Seller, user_id, Seller.startOnboarding(account_id));

@@ -32,13 +32,17 @@ export const connectProvider =
     if (agent_id !== null) await loadAgent(ctx, agent_id);
     oauth.assertConfigured(provider);
     const id = ctx.newId();
-    const [state, browser, verifier] = [stateOf(id, ctx.random(STATE_LENGTH)), ctx.random(BROWSER_LENGTH), ctx.random(VERIFIER_LENGTH)];
+    const [state, browser, verifier] = [
+      stateOf(id, ctx.secrets.random(STATE_LENGTH)),
+      ctx.secrets.random(BROWSER_LENGTH),
+      ctx.secrets.random(VERIFIER_LENGTH),
+    ];
     const expires_at = new Date(Date.parse(ctx.at()) + IdentityLink.LINK_LIFETIME_SECONDS * 1_000).toISOString();
     const fields = {
       ...{ tenant_id, agent_id, provider, expires_at },
-      state_digest: ctx.digest(state),
-      browser_digest: ctx.digest(browser),
-      sealed_verifier: await ctx.seal(verifierLocation(tenant_id, id), secret(verifier)),
+      state_digest: ctx.secrets.digest(state),
+      browser_digest: ctx.secrets.digest(browser),
+      sealed_verifier: await ctx.secrets.seal(verifierLocation(tenant_id, id), secret(verifier)),
     };
     const url = await oauth.authorizationUrl({ provider, state, verifier });
     return { ...(await ctx.transact(IdentityLink, id, IdentityLink.start(fields), { expectNew: true })), state: { id, url, browser } };

@@ -63,15 +63,15 @@ export const storeDatabaseCredential =
     const { host, port, database, username, sslmode } = access;
     const password = readPassword(pasted);
     const ordered = { host: host.toLowerCase(), port, database, username, sslmode };
-    const id = ctx.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(tenant_id, LinkedIdentity.databaseProvider(host)));
+    const id = ctx.secrets.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(tenant_id, LinkedIdentity.databaseProvider(host)));
     const location = identitySecret(ctx.tenant, id);
     const { state } = await ctx.load(LinkedIdentity, id);
     const { isSame, existed } = await ctx.sideEffect(async () => {
       if (test_connection) await checkConnection(test, ordered, password);
-      const current = state.status === 'linked' && state.sealed !== null ? (await ctx.open(location, state.sealed)).reveal() : null;
+      const current = state.status === 'linked' && state.sealed !== null ? (await ctx.secrets.open(location, state.sealed)).reveal() : null;
       return { isSame: current === password, existed: state.status === 'linked' };
     });
-    const sealed = await ctx.seal(location, secret(password));
+    const sealed = await ctx.secrets.seal(location, secret(password));
     const store = LinkedIdentity.storeDatabase(ordered, sealed, isSame);
     return { ...(await ctx.transact(LinkedIdentity, id, store)), existed };
   };

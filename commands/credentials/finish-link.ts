@@ -29,7 +29,7 @@ export const tokensText = ({ access_token, refresh_token }: IssuedTokens): strin
 export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) => {
   const id = linkIdOf(state);
   const { state: link } = id === null ? { state: IdentityLink.initial } : await ctx.load(IdentityLink, id);
-  IdentityLink.assertStarted(link, ctx.digest(state), ctx.digest(browser), ctx.at());
+  IdentityLink.assertStarted(link, ctx.secrets.digest(state), ctx.secrets.digest(browser), ctx.at());
   const { state: user } = await ctx.load(User, link.user_id ?? '');
   if (!User.isActive(user)) throw new Refusal('unauthorized', 'The user who has started to connect the account is not active');
   return { link, user };
@@ -54,11 +54,11 @@ export const finishLink = async (
   const { tenant_id, agent_id, provider } = link;
   await ctx.require(agent_id === null ? 'tenant:credentials:write' : 'agent:settings:write', agent_id ?? undefined);
   oauth.assertConfigured(provider);
-  await ctx.transact(IdentityLink, link.id, IdentityLink.answer(ctx.digest(state), ctx.digest(browser), ctx.at()));
-  const verifier = await ctx.open(verifierLocation(tenant_id, link.id), link.sealed_verifier);
+  await ctx.transact(IdentityLink, link.id, IdentityLink.answer(ctx.secrets.digest(state), ctx.secrets.digest(browser), ctx.at()));
+  const verifier = await ctx.secrets.open(verifierLocation(tenant_id, link.id), link.sealed_verifier);
   const tokens = await oauth.exchange({ provider, query, state, verifier: verifier.reveal() });
-  const id = ctx.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(agent_id ?? tenant_id, provider));
-  const sealed_tokens = await ctx.seal(identitySecret(tenant_id, id), secret(tokensText(tokens)));
+  const id = ctx.secrets.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(agent_id ?? tenant_id, provider));
+  const sealed_tokens = await ctx.secrets.seal(identitySecret(tenant_id, id), secret(tokensText(tokens)));
   const { scopes, expires_at } = tokens;
   const fields = { scopes, expires_at, sealed_tokens, refreshable: tokens.refresh_token !== null };
   const identity = { agent_id, provider, label: oauth.labelOf(provider), ...fields };

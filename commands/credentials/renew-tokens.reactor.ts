@@ -2,12 +2,12 @@ import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { isAboutAccount, refusalOfTokenError, type TokenError } from '../../domain/credentials/token-error.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
-import type { Ctx, ReactorCtx } from '../context.ts';
+import type { ReactorCtx, UsesSecrets } from '../context.ts';
 import { tokensText } from './finish-link.ts';
 import { type ClearTokens, identitySecret } from './linked-identity.ts';
 import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
 
-type RenewalCtx = Pick<ReactorCtx, 'tenant' | 'load' | 'transact'> & Pick<Ctx, 'open' | 'seal'>;
+type RenewalCtx = Pick<ReactorCtx, 'tenant' | 'load' | 'transact'> & UsesSecrets<'open' | 'seal'>;
 
 export type TokenClients = Pick<OAuthClients, 'configured' | 'refresh' | 'revoke'>;
 
@@ -28,7 +28,7 @@ const renew = async (ctx: RenewalCtx, oauth: TokenClients, { id, sealed, provide
   });
   if ('error' in answer) return void (await ctx.transact(LinkedIdentity, id, LinkedIdentity.refuseRefresh(sealed, answer.error)));
   const { scopes, expires_at } = answer;
-  const sealed_tokens = await ctx.seal(identitySecret(ctx.tenant, id), secret(tokensText(answer)));
+  const sealed_tokens = await ctx.secrets.seal(identitySecret(ctx.tenant, id), secret(tokensText(answer)));
   await ctx.transact(
     LinkedIdentity,
     id,
@@ -60,6 +60,6 @@ export const renewOrRevoke = async (ctx: RenewalCtx, oauth: TokenClients, id: st
   if (sealed === null || database !== null) return;
   const isRenewal = status === 'linked' && isDue(identity, at) && oauth.configured.includes(provider);
   if (!isRenewal && status !== 'unlinked') return;
-  const tokens = JSON.parse((await ctx.open(identitySecret(ctx.tenant, id), sealed)).reveal()) as ClearTokens;
+  const tokens = JSON.parse((await ctx.secrets.open(identitySecret(ctx.tenant, id), sealed)).reveal()) as ClearTokens;
   await (isRenewal ? renew : revoke)(ctx, oauth, { id, sealed, provider, tokens });
 };

@@ -8,7 +8,7 @@ import { type ClearTokens, identitySecret } from './linked-identity.ts';
 const ownIdentities = (ctx: Ctx, agent_id: string, providers: readonly string[]): Promise<LoadedIdentity[]> =>
   Promise.all(
     providers.map((provider) =>
-      ctx.load(LinkedIdentity, ctx.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(agent_id, provider))),
+      ctx.load(LinkedIdentity, ctx.secrets.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(agent_id, provider))),
     ),
   );
 
@@ -26,7 +26,7 @@ const databaseOf = (access: LinkedIdentity.DatabaseAccess | null, password: stri
 
 const openCredential = async (ctx: Ctx, { id, state }: LoadedIdentity) => {
   const { provider, label, agent_id, scopes, expires_at, database, sealed } = state;
-  const opened = (await ctx.open(identitySecret(ctx.tenant, id), sealed!)).reveal();
+  const opened = (await ctx.secrets.open(identitySecret(ctx.tenant, id), sealed!)).reveal();
   const secret = database === null ? (JSON.parse(opened) as ClearTokens).access_token : opened;
   const owner = agent_id === null ? ('tenant' as const) : ('agent' as const);
   return { identity_id: id, owner, provider, label, secret, scopes, expires_at, ...databaseOf(database, secret) };

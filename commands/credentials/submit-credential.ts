@@ -70,7 +70,7 @@ const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProp
 const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_key, value }: Submission): void => {
   const { error } = JsonObjectField.safeParse(config);
   if (error) throw invalid('/value', `the configuration ${error.issues[0]!.message}`, 'too_big');
-  const fault = schema && ctx.jsonSchemas.faultOfValue(schemaOfField(schema, config_key), { [config_key]: value });
+  const fault = schema && ctx.checks.jsonSchemas.faultOfValue(schemaOfField(schema, config_key), { [config_key]: value });
   if (fault) throw invalid('/value', fault.message, fault.code);
 };
 
@@ -83,7 +83,7 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
   checkValue(ctx, agent.skill.config_schema, config, submission);
   const before = agent.state.skills[skill_id]!.config?.revision ?? null;
   if (before !== null && jsonEqual(current, config)) return before;
-  const sealed = await ctx.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
+  const sealed = await ctx.secrets.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
   let isStale = false;
   const { state } = await ctx.transact(
     Agent,
@@ -92,7 +92,7 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
       isStale = (now.skills[skill_id]?.config?.revision ?? null) !== before;
       return isStale ? [] : replaceConfig(skill_id, sealed)(now);
     },
-    { ignoreIfMatch: true },
+    { ignoreExpectedRevision: true },
   );
   return isStale ? null : state.skills[skill_id]!.config!.revision;
 };

@@ -5,10 +5,10 @@ import { isId25 } from '../../domain/id.ts';
 import * as Integration from '../../domain/integrations/integration.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { planIdOf } from '../billing/plan.ts';
-import type { AggregateReader, Ctx } from '../context.ts';
+import type { AggregateReader, Secrets } from '../context.ts';
 import type { EligibilityPort } from './webhook-ports.ts';
 
-export type EligibilityDeps = { readonly cache: AggregateReader; readonly uniqueId: Ctx['uniqueId'] };
+export type EligibilityDeps = { readonly cache: AggregateReader; readonly uniqueId: Secrets['uniqueId'] };
 
 export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgentActive'> & {
   /** Deliveries per minute, by the present plan of the tenant. */

@@ -35,7 +35,7 @@ export type PictureKind = keyof typeof KINDS;
 /** `name` is the key of the use case; null for other kinds. */
 export type PictureRef = { readonly kind: PictureKind; readonly name: string | null };
 
-const idOf = (ctx: Ctx, { kind, name }: PictureRef): string => ctx.uniqueId('picture', KINDS[kind].key(name));
+const idOf = (ctx: Ctx, { kind, name }: PictureRef): string => ctx.secrets.uniqueId('picture', KINDS[kind].key(name));
 
 /** Does not check that the use case exists. @throws Refusal not_found if the text does not have the form of a `Slug` */
 export const assertUseCase = (key: string): void => {
@@ -73,7 +73,7 @@ export const changePicture = async (
 const tenantWithSlug = async (ctx: Ctx, slug: string): Promise<string> => {
   if (!Slug.safeParse(slug).success) throw notFound();
   for (let generation = 0; ; generation++) {
-    const id = ctx.uniqueId('tenant', slug, generation);
+    const id = ctx.secrets.uniqueId('tenant', slug, generation);
     const { state } = await ctx.load(Tenant, id);
     if (state.status === 'absent') throw notFound();
     if (!Tenant.isClosed(state)) return id;

@@ -11,8 +11,8 @@ type Rules = readonly GuardrailRule[];
 /** Patterns and queries; `pointer` is the place in the request. @throws Refusal invalid */
 export const assertUsable = (ctx: Ctx, pointer: string, rules: Rules): void => {
   for (const [index, { options }] of rules.entries()) {
-    if (options.pattern !== undefined) assertPattern(ctx, `${pointer}/${index}/options/pattern`, options.pattern);
-    if (options.path !== undefined) assertQuery(ctx, `${pointer}/${index}/options/path`, options.path);
+    if (options.pattern !== undefined) assertPattern(ctx.checks, `${pointer}/${index}/options/pattern`, options.pattern);
+    if (options.path !== undefined) assertQuery(ctx.checks, `${pointer}/${index}/options/path`, options.path);
   }
 };
 

@@ -1,7 +1,7 @@
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { publicIdOf } from '../../domain/identity/api-key-format.ts';
 import * as User from '../../domain/identity/user.ts';
-import type { Ctx } from '../context.ts';
+import type { Ctx, UsesSecrets } from '../context.ts';
 import { apiKeyIdOf, issueKey, type KeyContext } from './api-key.ts';
 import { registerUser } from './user.ts';
 
@@ -20,10 +20,13 @@ export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason:
 };
 
 /** Why the text is no valid API key of a super-admin at `at` (RFC 3339 UTC). */
-export const faultOfAdminKey = async (ctx: Pick<Ctx, 'load' | 'uniqueId' | 'digest' | 'at'>, text: string): Promise<string | null> => {
+export const faultOfAdminKey = async (
+  ctx: Pick<Ctx, 'load' | 'at'> & UsesSecrets<'uniqueId' | 'digest'>,
+  text: string,
+): Promise<string | null> => {
   const publicId = publicIdOf(text);
   const { state: key } = await ctx.load(ApiKey, apiKeyIdOf(ctx, publicId ?? ''));
-  if (!ApiKey.matches(key, ctx.digest(text))) return 'the platform does not know it';
+  if (!ApiKey.matches(key, ctx.secrets.digest(text))) return 'the platform does not know it';
   if (key.status === 'revoked') return 'it was revoked';
   if (key.expires_at !== null && key.expires_at <= ctx.at()) return `it expired at ${key.expires_at}`;
   if (key.kind !== 'platform') return 'it is not a key of the platform';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PLATFORM } from '../../domain/event.ts';
 import { Email } from '../../domain/fields.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
-import type { Ctx, Input } from '../context.ts';
+import type { Ctx, Input, UsesSecrets } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 
 export const AllowedAccountCreate = z
@@ -25,9 +25,9 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
 /** @throws Refusal not_found if the address is not allowed */
 export const disallowAccount = (ctx: Ctx, { id }: { id: string }) => ctx.transact(AllowedAccount, id, AllowedAccount.disallow);
 
-export const isAllowedAccount = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, email: string): Promise<boolean> => {
+export const isAllowedAccount = async (ctx: Pick<Ctx, 'load'> & UsesSecrets<'uniqueId'>, email: string): Promise<boolean> => {
   for (let generation = 0; ; generation++) {
-    const { state } = await ctx.load(AllowedAccount, ctx.uniqueId(KIND, email.toLowerCase(), generation, PLATFORM));
+    const { state } = await ctx.load(AllowedAccount, ctx.secrets.uniqueId(KIND, email.toLowerCase(), generation, PLATFORM));
     if (state.status !== 'disallowed') return state.status === 'allowed';
   }
 };

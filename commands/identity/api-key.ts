@@ -9,7 +9,7 @@ import { assertMayChangeKeyOf } from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { includesRole, TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { loadAgent } from '../agents/agent.ts';
-import type { Ctx, Input, Loaded } from '../context.ts';
+import type { Ctx, Input, Loaded, UsesSecrets } from '../context.ts';
 
 export const ApiKeyCreate = z
   .strictObject({
@@ -29,12 +29,12 @@ export const ApiKeyUpdate = z.strictObject({ name: ApiKeyCreate.shape.name }).me
 type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
 /** Without a caller, so the command line can provide it, too. */
-export type KeyContext = Pick<Ctx, 'uniqueId' | 'random' | 'digest' | 'at' | 'transact'>;
+export type KeyContext = Pick<Ctx, 'at' | 'transact'> & UsesSecrets<'uniqueId' | 'random' | 'digest'>;
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
 /** The public id is a part of the API key's text. */
-export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
+export const apiKeyIdOf = (ctx: UsesSecrets<'uniqueId'>, publicId: string): string => ctx.secrets.uniqueId('apikey', publicId, 0, PLATFORM);
 
 /** Only the response contains the text of the key; it is not stored. @throws Refusal invalid if `expires_at` is not in the future */
 export const issueKey = async (
@@ -43,12 +43,12 @@ export const issueKey = async (
   { name, expires_at, read_only = false, role = null }: NewKey,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
   if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at())) throw invalid('/expires_at', 'must be in the future');
-  const publicId = ctx.random(8);
-  const key = buildKey(publicId, ctx.random(32));
+  const publicId = ctx.secrets.random(8);
+  const key = buildKey(publicId, ctx.secrets.random(32));
   const created = await ctx.transact(
     ApiKey,
     apiKeyIdOf(ctx, publicId),
-    ApiKey.create({ ...scope, name, expires_at, read_only, role, digest: ctx.digest(key) }),
+    ApiKey.create({ ...scope, name, expires_at, read_only, role, digest: ctx.secrets.digest(key) }),
     {
       expectNew: true,
       ...(scope.tenant_id === null ? {} : { tenant: scope.tenant_id }),

@@ -15,11 +15,11 @@ const CODE_CHARACTERS = 43;
 const noEvents = () => [];
 
 const issueLink = async (ctx: KeyContext, user_id: string): Promise<string> => {
-  const random = ctx.random(CODE_CHARACTERS);
-  const id = ctx.uniqueId('signinlink', random);
+  const random = ctx.secrets.random(CODE_CHARACTERS);
+  const id = ctx.secrets.uniqueId('signinlink', random);
   const code = `${id}.${random}`;
   const expires_at = new Date(Date.parse(ctx.at()) + LINK_TTL_MINUTES * 60_000).toISOString();
-  await ctx.transact(SignInLink, id, SignInLink.issue({ user_id, digest: ctx.digest(code), expires_at }), { expectNew: true });
+  await ctx.transact(SignInLink, id, SignInLink.issue({ user_id, digest: ctx.secrets.digest(code), expires_at }), { expectNew: true });
   return code;
 };
 
@@ -55,6 +55,6 @@ export const issueSuperAdminLink = async (ctx: KeyContext, candidates: () => Pro
 /** It cannot be used again. @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before */
 export const spendSignInLink = (ctx: Ctx, code: string, ip: string | null): Promise<Loaded<SignInLink.SignInLink>> => {
   const [id = ''] = code.split('.');
-  const use = SignInLink.use(ctx.digest(code), { ip, at: ctx.at() });
-  return ctx.transact(SignInLink, isId25(id) ? id : ctx.uniqueId('signinlink', code), use);
+  const use = SignInLink.use(ctx.secrets.digest(code), { ip, at: ctx.at() });
+  return ctx.transact(SignInLink, isId25(id) ? id : ctx.secrets.uniqueId('signinlink', code), use);
 };

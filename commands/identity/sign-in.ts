@@ -52,12 +52,12 @@ export type SignInBy = {
  */
 export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const { by, state, key } = how;
-  const id = ctx.uniqueId('signin', state, 0, PLATFORM);
-  const cookie = `${id}.${ctx.random(32)}`;
+  const id = ctx.secrets.uniqueId('signin', state, 0, PLATFORM);
+  const cookie = `${id}.${ctx.secrets.random(32)}`;
   const latest = new Date(Date.parse(ctx.at()) + SIGN_IN_TTL_SECONDS * 1_000).toISOString();
   const expires_at = key?.expires_at && key.expires_at < latest ? key.expires_at : latest;
-  const fields = { user_id, digest: ctx.digest(cookie), expires_at, by, key_id: key?.id ?? null };
-  const created = await ctx.transact(SignIn, id, SignIn.start(fields), { expectNew: true, ignoreIfMatch: true });
+  const fields = { user_id, digest: ctx.secrets.digest(cookie), expires_at, by, key_id: key?.id ?? null };
+  const created = await ctx.transact(SignIn, id, SignIn.start(fields), { expectNew: true, ignoreExpectedRevision: true });
   await recordSeen(ctx, user_id);
   return { ...created, state: { ...created.state, cookie } };
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PLATFORM } from '../../domain/event.ts';
 import { displayText } from '../../domain/fields.ts';
 import * as User from '../../domain/identity/user.ts';
-import type { Ctx, Input } from '../context.ts';
+import type { Ctx, Input, UsesSecrets } from '../context.ts';
 
 export const AdminUserUpdate = z
   .strictObject({
@@ -13,11 +13,12 @@ export const AdminUserUpdate = z
   .meta({ id: 'AdminUserUpdate', examples: [{ is_suspended: true, reason: 'Left the company' }] });
 
 /** Even if no such user is registered yet. */
-export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
+export const userIdOf = (ctx: UsesSecrets<'uniqueId'>, email: string): string =>
+  ctx.secrets.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
 /** Registers the user if there is none. */
-export const registerUser = (ctx: Pick<Ctx, 'uniqueId' | 'transact'>, email: string, name: string | null = null) =>
-  ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
+export const registerUser = (ctx: Pick<Ctx, 'transact'> & UsesSecrets<'uniqueId'>, email: string, name: string | null = null) =>
+  ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreExpectedRevision: true });
 
 /** By a super-admin. @throws Refusal not_found, conflict if super-admins would suspend themselves or take away their own access */
 export const updateUser = (

@@ -22,12 +22,12 @@ const settingsOf = (provider: Provider, agent_id: string) => {
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {
-    const id = ctx.uniqueId('integration of account', `${agent_id} ${provider}`, generation);
+    const id = ctx.secrets.uniqueId('integration of account', `${agent_id} ${provider}`, generation);
     const { state } = await ctx.load(Integration, id);
     if (state.status === 'disconnected') continue;
     if (state.status === 'connected') return;
-    const plaintext = createSecret(provider, ctx.random);
-    const sealed_secret = await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext));
+    const plaintext = createSecret(provider, ctx.secrets.random);
+    const sealed_secret = await ctx.secrets.seal(secretLocation(ctx.tenant, id), secret(plaintext));
     const sealed = { sealed_secret, secret_hint: Integration.secretHint(plaintext) };
     const connection = { ...settingsOf(provider, agent_id), ...sealed, tenant_id: ctx.tenant };
     await ctx.transact(Integration, id, (now) => (now.status === 'absent' ? Integration.connect(connection)(now) : []), {

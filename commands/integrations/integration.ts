@@ -113,8 +113,8 @@ export const connectIntegration = async (
   const connection = { ...settings, replay_guard: input.replay_guard ?? Integration.defaultReplayGuard(input) };
   await checkAgent(ctx, input.agent_id);
   const id = ctx.newId();
-  const plaintext = chosen ?? createSecret(input.provider, ctx.random);
-  const sealed_secret = await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext));
+  const plaintext = chosen ?? createSecret(input.provider, ctx.secrets.random);
+  const sealed_secret = await ctx.secrets.seal(secretLocation(ctx.tenant, id), secret(plaintext));
   const data = { ...connection, tenant_id, sealed_secret, secret_hint: Integration.secretHint(plaintext) };
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
@@ -151,9 +151,9 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   const { state } = await ctx.load(Integration, id);
   Integration.assertConnected(state, tenant_id);
   const chosen = readSecret(state.provider, state.options, pasted);
-  const plaintext = chosen ?? createSecret(state.provider, ctx.random);
+  const plaintext = chosen ?? createSecret(state.provider, ctx.secrets.random);
   const rotated = {
-    sealed_secret: await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext)),
+    sealed_secret: await ctx.secrets.seal(secretLocation(ctx.tenant, id), secret(plaintext)),
     secret_hint: Integration.secretHint(plaintext),
   };
   return viewOf(

@@ -3,7 +3,7 @@ import type { MailContent, MailFile } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import type { Ctx, ReactorCtx } from '../context.ts';
+import type { ReactorCtx, UsesSecrets } from '../context.ts';
 import { mailboxIdOf } from './mailbox.ts';
 import { openContent, recipientsOf } from './message.ts';
 import { type IncomingMail, type MailIntake, receiveMail } from './receive-mail.ts';
@@ -21,7 +21,7 @@ export type OutgoingMail = {
 /** The SMTP server has refused one address. Unless `isPermanent`, delivery to it is tried again. */
 export type SmtpAnswer = { readonly address: string; readonly reason: string; readonly isPermanent: boolean };
 
-type MailCtx = ReactorCtx & Pick<Ctx, 'open' | 'uniqueId'>;
+type MailCtx = ReactorCtx & UsesSecrets<'open' | 'uniqueId'>;
 
 export type MailDelivery = {
   readonly domain: string;
@@ -44,7 +44,7 @@ const reached = (recipient: number): Result => ({ recipient, reason: null, isPer
 const TEMPORARY = ['no_mailbox', 'tenant_suspended'];
 
 /** As an agent receives it. A repeat for the same recipient gives message and files the same ids. */
-const incomingMail = ({ uniqueId, at }: MailCtx, { id, mail, content, files }: Job, owner: Mailbox.Mailbox): IncomingMail => {
+const incomingMail = ({ secrets: { uniqueId }, at }: MailCtx, { id, mail, content, files }: Job, owner: Mailbox.Mailbox): IncomingMail => {
   const message_id = uniqueId('maildelivery', `${id} ${owner.agent_id}`);
   const attachments = files.map((file, index) => ({ ...file, attachment_id: uniqueId('mailattachment', `${message_id} ${index}`) }));
   return {
@@ -65,7 +65,7 @@ const deliverInternally = async (
   job: Job,
   { index, agent_id }: Mail.InternalRecipient,
 ): Promise<Result> => {
-  const id = mailboxIdOf(ctx.uniqueId, { agent_id, kind: 'internal', domain });
+  const id = mailboxIdOf(ctx.secrets.uniqueId, { agent_id, kind: 'internal', domain });
   const [tenant, agent, mailbox] = await Promise.all([ctx.load(Tenant, ctx.tenant), ctx.load(Agent, agent_id), ctx.load(Mailbox, id)]);
   const reason = unreachableReason({ tenant: tenant.state, agent: agent.state, mailbox: mailbox.state }, 'internal');
   if (reason) return { recipient: index, reason, isPermanent: !TEMPORARY.includes(reason) };
@@ -102,7 +102,7 @@ export const deliverMail = async (ctx: MailCtx, delivery: MailDelivery, id: stri
   const { state: mail } = await ctx.load(Mail, id);
   // The read model that lists due messages may be outdated, so this attempt may already have been made.
   if (mail.next_attempt_at === null || mail.next_attempt_at > ctx.at()) return;
-  const content = await openContent(ctx.open, { tenant, id }, mail.sealed_content);
+  const content = await openContent(ctx.secrets.open, { tenant, id }, mail.sealed_content);
   const files = await delivery.filesOf({ tenant_id: tenant, agent_id: mail.agent_id }, mail.attachment_ids);
   const job = { id, mail, content, files };
   const open = mail.internal.filter(({ index }) => mail.open.includes(index));

@@ -4,7 +4,7 @@ import { PLATFORM, parseToken, tokenOf } from '../../domain/event.ts';
 import { addressOf } from '../../domain/mail/address.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import type { Ctx, Input, Loaded } from '../context.ts';
+import type { Ctx, Input, Loaded, Secrets } from '../context.ts';
 
 export const AdminMailHealRequest = z
   .strictObject({
@@ -36,7 +36,7 @@ export type MailboxLists = {
 
 type MailboxOf = { readonly agent_id: string; readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-export const mailboxIdOf = (uniqueId: Ctx['uniqueId'], { agent_id, kind, domain }: MailboxOf): string =>
+export const mailboxIdOf = (uniqueId: Secrets['uniqueId'], { agent_id, kind, domain }: MailboxOf): string =>
   uniqueId('mailbox', `${agent_id} ${kind} ${domain}`, 0, PLATFORM);
 
 type Owner = { readonly tenant: Tenant.Tenant; readonly agent: Agent.Agent };
@@ -76,7 +76,11 @@ const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
       changes = Mailbox.converge(wanted, isAllowed)(mailbox);
       return [...changes];
     };
-    const { position } = await ctx.transact(Mailbox, id, decide, { tenant: wanted.tenant_id, isUntracked: true, ignoreIfMatch: true });
+    const { position } = await ctx.transact(Mailbox, id, decide, {
+      tenant: wanted.tenant_id,
+      isUntracked: true,
+      ignoreExpectedRevision: true,
+    });
     if (changes.length === 0 || !position) return;
     healed.token = tokenOf(position);
     if (changes[0]!.type === 'MailboxProvisioned') healed.provisioned += 1;
@@ -85,13 +89,13 @@ const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
   const provision = async (ref: AgentRef, kind: Mailbox.MailboxKind): Promise<void> => {
     const owner = await loadOwner(ctx, ref);
     const isAllowed = kind === 'external' ? allowsExternalMail(owner) : owner.agent.status === 'live' && !Tenant.isClosed(owner.tenant);
-    const id = mailboxIdOf(ctx.uniqueId, { agent_id: ref.agent_id, kind, domain });
+    const id = mailboxIdOf(ctx.secrets.uniqueId, { agent_id: ref.agent_id, kind, domain });
     if (isAllowed) await converge(id, wantedMailbox(owner, kind, domain), true);
   };
 
   const internal = async (): Promise<void> => {
     for await (const agents of lists.agents()) {
-      const ids = agents.map(({ agent_id }) => mailboxIdOf(ctx.uniqueId, { agent_id, kind: 'internal', domain }));
+      const ids = agents.map(({ agent_id }) => mailboxIdOf(ctx.secrets.uniqueId, { agent_id, kind: 'internal', domain }));
       const existing = await lists.existing(ids);
       await Promise.all(agents.filter((_, index) => !existing.has(ids[index]!)).map((agent) => provision(agent, 'internal')));
     }

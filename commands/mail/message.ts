@@ -5,7 +5,7 @@ import { type MailContent, sentIdIn } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
-import type { Ctx } from '../context.ts';
+import type { Ctx, Secrets } from '../context.ts';
 import type { ReadDelivery } from '../deliveries/delivery.ts';
 import { unreadableBody } from '../deliveries/delivery.ts';
 
@@ -27,17 +27,17 @@ type SealPlace = { readonly tenant: string; readonly id: string };
 
 const contentLocation = ({ tenant, id }: SealPlace) => ({ tenant, category: Mail.category, id, field: 'content' });
 
-export const sealContent = (seal: Ctx['seal'], place: SealPlace, content: MailContent): Promise<string> =>
+export const sealContent = (seal: Secrets['seal'], place: SealPlace, content: MailContent): Promise<string> =>
   seal(contentLocation(place), secret(JSON.stringify(content)));
 
-export const openContent = async (open: Ctx['open'], place: SealPlace, sealed: string): Promise<MailContent> =>
+export const openContent = async (open: Secrets['open'], place: SealPlace, sealed: string): Promise<MailContent> =>
   JSON.parse((await open(contentLocation(place), sealed)).reveal()) as MailContent;
 
 /** In the order of their indices. */
 export const recipientsOf = ({ to, cc }: Pick<MailContent, 'to' | 'cc'>): readonly string[] => [...to, ...cc];
 
 const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: number): Promise<Message> => {
-  const content = await openContent(ctx.open, { tenant: ctx.tenant, id }, mail.sealed_content);
+  const content = await openContent(ctx.secrets.open, { tenant: ctx.tenant, id }, mail.sealed_content);
   const addresses = recipientsOf(content);
   const bounced = mail.bounces.map(({ recipient }) => addresses[recipient]!);
   const { status, in_reply_to, created_at: at } = mail;

@@ -3,15 +3,15 @@ import { PLATFORM } from '../../domain/event.ts';
 import type { AddressSlugs } from '../../domain/mail/address.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import type { AggregateReader, Ctx } from '../context.ts';
+import type { AggregateReader, Ctx, Secrets } from '../context.ts';
 import { allowsExternalMail, mailboxIdOf } from './mailbox.ts';
 
 /** Loads tenants, agents and mailboxes, and derives their ids. */
-export type MailReads = Pick<AggregateReader, 'load'> & Pick<Ctx, 'uniqueId'>;
+export type MailReads = Pick<AggregateReader, 'load'> & Pick<Secrets, 'uniqueId'>;
 
 export const mailReadsOf = (ctx: Ctx): MailReads => ({
   load: (aggregate, tenant, id) => ctx.load(aggregate, id, { tenant }),
-  uniqueId: ctx.uniqueId,
+  uniqueId: ctx.secrets.uniqueId,
 });
 
 /** Why an agent gets no mail. */

@@ -107,7 +107,7 @@ const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, exte
     ...(internal.length > 0 ? ['internal' as const] : []),
     ...(external.length > 0 ? ['external' as const] : []),
   ];
-  const ids = kinds.map((kind) => mailboxIdOf(ctx.uniqueId, { agent_id: agent.id, kind, domain }));
+  const ids = kinds.map((kind) => mailboxIdOf(ctx.secrets.uniqueId, { agent_id: agent.id, kind, domain }));
   const found = await Promise.all(ids.map((id) => ctx.load(Mailbox, id, { tenant: PLATFORM })));
   if (found.some(({ state }) => state.is_paused_by_person))
     throw conflict('/path/agent_id', 'mailbox_paused', 'The mailbox of the agent is paused: a super-admin must resume it');
@@ -162,7 +162,7 @@ export const sendMail =
     const header_id = headerIdOf(id, sender.domain);
     const references = answered ? referencesTo(answered) : [];
     const content: MailContent = { from, to, cc, ...texts, header_id, references };
-    const sealed_content = await sealContent(ctx.seal, { tenant: ctx.tenant, id }, content);
+    const sealed_content = await sealContent(ctx.secrets.seal, { tenant: ctx.tenant, id }, content);
     const fields = { agent_id, mailbox_ids, ...routes, in_reply_to, attachment_ids, sealed_content };
     const loaded = await ctx.transact(Mail, id, Mail.send(fields), { expectNew: true });
     const message = await readMessage(ctx, agent_id, id, readDelivery);

@@ -15,7 +15,7 @@ import { storeEntry } from './memory-segment.ts';
 
 const SALT_LENGTH = 22;
 /** The memory has no ETag, and exists before its first event: `If-Match: *` always matches. */
-const NO_ETAG = { ignoreIfMatch: true };
+const NO_ETAG = { ignoreExpectedRevision: true };
 /** The source of an entry for which none was given. */
 const DEFAULT_SOURCE = 'remembered';
 
@@ -74,7 +74,7 @@ const additionOf = async (ctx: Ctx, { agent_id, session_id, entry }: Addition) =
     return (): never => {
       throw refusal;
     };
-  const salt = ctx.random(SALT_LENGTH);
+  const salt = ctx.secrets.random(SALT_LENGTH);
   // A repeat does not store the text again: it may have been forgotten, and its file removed.
   const sha256 = await ctx.sideEffect(() => storeEntry(ctx.blobs, entry, salt));
   return AgentMemory.remember({ agent_id, sha256, session_id }, writing);
@@ -111,7 +111,7 @@ const revisionAt = async (ctx: Ctx, agent_id: string, count: number, at: string)
   let [low, high] = [0, count];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [event] = await Array.fromAsync(ctx.history(AgentMemory, agent_id, { from: middle, limit: 1 }));
+    const [event] = await Array.fromAsync(ctx.log.history(AgentMemory, agent_id, { from: middle, limit: 1 }));
     if (event && event.at < at) low = middle + 1;
     else high = middle;
   }
@@ -124,7 +124,7 @@ const indexesSince = async (ctx: Ctx, agent_id: string, since: string): Promise<
   const start = new Date(Date.parse(since) - MAX_DISORDER_MS).toISOString();
   const from = await revisionAt(ctx, agent_id, revision + 1, start);
   const indexes: number[] = [];
-  for await (const { type, data, at } of ctx.history(AgentMemory, agent_id, { from }))
+  for await (const { type, data, at } of ctx.log.history(AgentMemory, agent_id, { from }))
     if (type === 'MemoryRemembered' && at >= since) indexes.push(indexOfEntry(data.entry_id));
   return indexes;
 };

@@ -2,7 +2,7 @@ import type { Decision } from '../../domain/aggregate.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
 import * as Maintenance from '../../domain/operations/projection-maintenance.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { Ctx, Loaded } from '../context.ts';
+import type { Ctx, Loaded, UsesSecrets } from '../context.ts';
 import { Reason } from '../tenants/tenant.ts';
 
 export const PromotionReason = Reason.partial().meta({ id: 'PromotionReason' });
@@ -38,7 +38,7 @@ export const mustRequest = (decision: RebuildDecision, by: Operator, { state, de
 };
 
 /** Without a caller, so the command line can provide it, too. */
-export type MaintenanceContext = Pick<Ctx, 'uniqueId' | 'transact'>;
+export type MaintenanceContext = Pick<Ctx, 'transact'> & UsesSecrets<'uniqueId'>;
 
 const record = async <T>(
   ctx: MaintenanceContext,
@@ -46,8 +46,8 @@ const record = async <T>(
   decide: Decision<Maintenance.ProjectionMaintenance, Maintenance.ProjectionMaintenanceEvent>,
   state: T,
 ): Promise<Loaded<T>> => {
-  const id = ctx.uniqueId('projection', projection, 0, PLATFORM);
-  const { position } = await ctx.transact(Maintenance, id, decide, { ignoreIfMatch: true });
+  const id = ctx.secrets.uniqueId('projection', projection, 0, PLATFORM);
+  const { position } = await ctx.transact(Maintenance, id, decide, { ignoreExpectedRevision: true });
   return { id, revision: -1, position, state };
 };
 

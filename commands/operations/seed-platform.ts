@@ -49,7 +49,7 @@ const registerModels = async (ctx: Ctx): Promise<void> => {
 };
 
 const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => {
-  const fields = { name: 'Demo', slug: 'demo', plan_id: defaultPlanId(ctx), billing_email: null };
+  const fields = { name: 'Demo', slug: 'demo', plan_id: defaultPlanId(ctx.secrets), billing_email: null };
   const claim = (generation: number) => (state: Tenant.Tenant) =>
     state.status === 'absent' ? Tenant.create({ ...fields, generation }, owner_id)(state) : [];
   const tenant = await createUnique(ctx, Tenant, { kind: 'tenant', key: 'demo', claim, tenantOf: (id) => id });
@@ -58,7 +58,7 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
 
 /** From a secret of the platform: processes that start at the same time on an empty log create and print the same key. */
 const firstKeyText = (ctx: Ctx): string => {
-  const characters = ctx.digest('the first key');
+  const characters = ctx.secrets.digest('the first key');
   return buildKey(characters.slice(0, 8), characters.slice(8, 40));
 };
 
@@ -66,7 +66,7 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
   const publicId = publicIdOf(key);
   if (!publicId) throw new Error('ANNALS_ADMIN_KEY is not a well-formed API key: its checksum is wrong');
   const scope = { kind: 'platform', tenant_id: null, agent_id: null, owner_id } as const;
-  const fields = { ...scope, name: 'First key', expires_at: null, digest: ctx.digest(key) };
+  const fields = { ...scope, name: 'First key', expires_at: null, digest: ctx.secrets.digest(key) };
   await ctx.transact(ApiKey, apiKeyIdOf(ctx, publicId), ApiKey.create(fields), { expectNew: true });
   return key;
 };
@@ -77,7 +77,7 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {
-  await ctx.transact(Plan, defaultPlanId(ctx), Plan.create(FREE_PLAN), { expectNew: true });
+  await ctx.transact(Plan, defaultPlanId(ctx.secrets), Plan.create(FREE_PLAN), { expectNew: true });
   await registerModels(ctx);
   const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);
   await ctx.transact(User, admin.id, User.grantSuperAdmin('the first start'));

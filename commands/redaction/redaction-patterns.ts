@@ -40,13 +40,13 @@ const MAX_STEPS = 8_000_000;
 
 type Patterns = readonly RedactionPatterns.RedactionPattern[];
 
-const sizeOf = ({ patterns: compiler }: Ctx, patterns: Patterns): number =>
-  patterns.reduce((sum, { pattern }) => sum + compiler.sizeOf(pattern), 0);
+const sizeOf = ({ checks }: Ctx, patterns: Patterns): number =>
+  patterns.reduce((sum, { pattern }) => sum + checks.patterns.sizeOf(pattern), 0);
 
 /** `pointer` is the place in the request. @throws Refusal invalid */
 export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
   for (const [index, { pattern, tag }] of patterns.entries()) {
-    assertPattern(ctx, `${pointer}/${index}/pattern`, pattern);
+    assertPattern(ctx.checks, `${pointer}/${index}/pattern`, pattern);
     if (patterns.findIndex((other) => other.pattern === pattern && other.tag === tag) < index)
       throw invalid(`${pointer}/${index}`, 'is in the list twice', 'duplicate');
   }
@@ -64,7 +64,7 @@ export const redactText = async (ctx: Ctx, pointer: string, text: string): Promi
   if (patterns.length === 0) return text;
   if (!isQuick(ctx, text, patterns))
     throw invalid(pointer, 'takes too long with the redaction patterns of the tenant: split it', 'too_complex');
-  return ctx.patterns.redact(text, patterns).text;
+  return ctx.checks.patterns.redact(text, patterns).text;
 };
 
 /** For a runner's report, such as the end of a session, which must not be refused. Null if it takes too long: the text is not stored. */
@@ -96,6 +96,6 @@ export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns
   const tested = patterns ?? loaded.state.patterns;
   if (!isQuick(ctx, original, tested))
     throw invalid('/text', 'takes too long with these patterns: shorten it, or test fewer patterns', 'too_complex');
-  const redacted = ctx.patterns.redact(original, tested);
+  const redacted = ctx.checks.patterns.redact(original, tested);
   return { ...loaded, state: { text: redacted.text, hits: RedactionPatterns.sumHits(redacted.hits) } };
 };

@@ -7,7 +7,7 @@ import * as AttemptReport from '../../domain/runners/attempt-report.ts';
 import { packTexts, problemKey, type ReportTexts, type SealedTexts, unpackTexts } from '../../domain/runners/report-texts.ts';
 import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { secret } from '../../domain/secret.ts';
-import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import type { Ctx, Input, Loaded, SecretLocation, UsesSecrets } from '../context.ts';
 import { redactReported, unredacted } from '../redaction/redaction-patterns.ts';
 
 const MAX_REASON_LENGTH = 2_000;
@@ -93,10 +93,10 @@ const textsLocation = (tenant: string, delivery_id: string, { message_id, attemp
 
 /** The function returns null if the texts are damaged or their key cannot be read. */
 export const reportOpener =
-  (ctx: Pick<Ctx, 'tenant' | 'open'>) =>
+  (ctx: Pick<Ctx, 'tenant'> & UsesSecrets<'open'>) =>
   async (delivery_id: string, { sealed, ...attempt }: SealedTexts): Promise<ReportTexts | null> => {
     try {
-      return unpackTexts((await ctx.open(textsLocation(ctx.tenant, delivery_id, attempt), sealed)).reveal());
+      return unpackTexts((await ctx.secrets.open(textsLocation(ctx.tenant, delivery_id, attempt), sealed)).reveal());
     } catch {
       return null;
     }
@@ -107,7 +107,7 @@ type Message = { readonly id: string | null; readonly agent_id: string };
 
 /** Finds it by the id that runners know. */
 const findMessage = async (ctx: Ctx, delivery_id: string, event_id: string): Promise<Message | null> => {
-  for await (const event of ctx.history(Delivery, delivery_id)) {
+  for await (const event of ctx.log.history(Delivery, delivery_id)) {
     if (Delivery.isAccepted(event.type) && event.event_id === event_id) return { id: null, agent_id: Delivery.factsOf(event).agent_id };
     if (event.type !== 'DeliveryRequeued' && event.type !== 'DeliveryReleased') continue;
     const { agent_id } = event.data;
@@ -141,7 +141,7 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
   const isOwn = async (): Promise<boolean> => {
     const first = state.released ? null : state.facts?.agent_id;
     if ([state.agent_id, first].includes(principal.agent_id)) return state.status === 'accepted';
-    for await (const { type, data } of ctx.history(Delivery, delivery_id))
+    for await (const { type, data } of ctx.log.history(Delivery, delivery_id))
       if ((type === 'DeliveryRequeued' || type === 'DeliveryReleased') && data.agent_id === principal.agent_id) return true;
     return false;
   };
@@ -180,8 +180,8 @@ export const reportAttempt = async (
     agent_id: principal.agent_id,
     report,
     texts,
-    problem: ctx.digest(`problem ${ctx.tenant} ${problemKey(code, texts.reason)}`).slice(0, PROBLEM_LENGTH),
-    seal: () => ctx.seal(location, secret(packTexts(texts))),
+    problem: ctx.secrets.digest(`problem ${ctx.tenant} ${problemKey(code, texts.reason)}`).slice(0, PROBLEM_LENGTH),
+    seal: () => ctx.secrets.seal(location, secret(packTexts(texts))),
   });
   return { id: delivery_id, state: null, revision: -1, position };
 };

@@ -1,7 +1,7 @@
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import type { Headers } from '../../domain/schedule/request-headers.ts';
-import type { Ctx, ReactorCtx } from '../context.ts';
+import type { ReactorCtx, Secrets, UsesSecrets } from '../context.ts';
 import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 import { openHeaders } from './secret-headers.ts';
 
@@ -25,7 +25,7 @@ const outcomeOf = (answer: TargetAnswer, ms: number): CronRun.Outcome => {
   return { status_code: answer.status_code, error: isSuccess ? null : `The target answered ${answer.status_code}`, ms };
 };
 
-const requestOf = async (open: Ctx['open'], job: CronJob.CronJob, run_id: string): Promise<TargetRequest> => {
+const requestOf = async (open: Secrets['open'], job: CronJob.CronJob, run_id: string): Promise<TargetRequest> => {
   const { target: url, method, body_bytes } = job;
   const headers = { ...(await openHeaders(open, job)), 'idempotency-key': run_id };
   return { url, method, headers, body: body_bytes === null || method === 'GET' ? null : Buffer.from(body_bytes, 'base64') };
@@ -36,7 +36,7 @@ const requestOf = async (open: Ctx['open'], job: CronJob.CronJob, run_id: string
  * one could not be recorded, the target can recognise the next as a repeat.
  */
 export const callTarget = async (
-  ctx: Pick<ReactorCtx, 'load' | 'transact' | 'at'> & Pick<Ctx, 'open'>,
+  ctx: Pick<ReactorCtx, 'load' | 'transact' | 'at'> & UsesSecrets<'open'>,
   { agents, send }: TargetCalls,
   { id, job_id }: DueRun,
 ): Promise<void> => {
@@ -46,7 +46,7 @@ export const callTarget = async (
   if (run.next_attempt_at === null || run.next_attempt_at > startedAt) return;
   const { state: job } = await ctx.load(CronJob, job_id);
   const reason = await reasonNotToCall(agents, job, job.agent_id);
-  const answer = reason ? { error: reason } : await send(await requestOf(ctx.open, job, id));
+  const answer = reason ? { error: reason } : await send(await requestOf(ctx.secrets.open, job, id));
   const endedAt = ctx.at();
   const outcome = outcomeOf(answer, Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
   await ctx.transact(CronRun, id, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, endedAt));

@@ -29,7 +29,7 @@ const findAgent = async (ctx: Ctx, idOrSlug: string): Promise<Loaded<Agent.Agent
     if (byId.state.status === 'live') return byId;
   }
   for (let generation = 0; ; generation++) {
-    const bySlug = await ctx.load(Agent, ctx.uniqueId('agent', idOrSlug, generation));
+    const bySlug = await ctx.load(Agent, ctx.secrets.uniqueId('agent', idOrSlug, generation));
     if (bySlug.state.status === 'live') return bySlug;
     if (bySlug.state.status !== 'released') return undefined;
   }
@@ -81,12 +81,12 @@ type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: string | null): Promise<StoredHeaders> => {
   assertHeaders(headers);
   const location = headersLocation(ctx.tenant, id);
-  const known = present === null ? {} : (JSON.parse((await ctx.open(location, present)).reveal()) as Headers);
+  const known = present === null ? {} : (JSON.parse((await ctx.secrets.open(location, present)).reveal()) as Headers);
   const { shown, secrets } = splitSecrets(headers);
   const wanted = withPresentSecrets(secrets, known);
   if (Object.keys(wanted).length === 0) return { headers: shown, sealed_headers: null };
   if (jsonEqual(wanted, known)) return { headers: shown, sealed_headers: present };
-  return { headers: shown, sealed_headers: await ctx.seal(location, secret(JSON.stringify(wanted))) };
+  return { headers: shown, sealed_headers: await ctx.secrets.seal(location, secret(JSON.stringify(wanted))) };
 };
 
 /** `checkLimit`: whether the plan allows one more. @throws Refusal not_found, invalid, forbidden, plan_limit */
@@ -100,7 +100,7 @@ export const createCronJob = async (
   const target_agent_id = await ctx.sideEffect(() => findTarget(ctx, agent_id, settings));
   const id = ctx.newId();
   const fields = { ...settings, agent_id, target_agent_id, ...(await storedHeaders(ctx, id, headers, null)) };
-  const create = CronJob.create(fields, ctx.at(), ctx.parseCron);
+  const create = CronJob.create(fields, ctx.at(), ctx.checks.parseCron);
   return ctx.transact(
     CronJob,
     id,
@@ -120,7 +120,7 @@ export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate,
   const { target_kind } = state;
   const found = target ? { target_agent_id: await ctx.sideEffect(() => findTarget(ctx, agent_id, { target_kind, target })) } : {};
   const stored = headers === undefined ? {} : await storedHeaders(ctx, id, headers ?? {}, state.sealed_headers);
-  const context = { agent_id, at: ctx.at(), parseCron: ctx.parseCron };
+  const context = { agent_id, at: ctx.at(), parseCron: ctx.checks.parseCron };
   return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...found, ...stored }, context));
 };
 
@@ -129,7 +129,7 @@ export const pauseCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact
 
 /** @throws Refusal not_found, conflict */
 export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
-  ctx.transact(CronJob, id, CronJob.resume({ agent_id, at: ctx.at(), parseCron: ctx.parseCron }));
+  ctx.transact(CronJob, id, CronJob.resume({ agent_id, at: ctx.at(), parseCron: ctx.checks.parseCron }));
 
 /** @throws Refusal not_found */
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
@@ -149,7 +149,7 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
   await checkOnce(ctx, () => assertActive(ctx, loaded.state));
   const run = await ctx.transact(CronRun, ctx.newId(), CronRun.requestRun(loaded.state, ctx.at()), {
     expectNew: true,
-    ignoreIfMatch: true,
+    ignoreExpectedRevision: true,
   });
   return { ...loaded, position: run.position };
 };
@@ -165,15 +165,15 @@ export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<
   const loaded = await loadCronJob(ctx, ref);
   const { state } = loaded;
   const dueAt = await ctx.sideEffect(() => nextUndecided(ctx, state));
-  const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
+  const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.checks.parseCron);
   const next_fire_at = nextOccurrence(recurrence, dueAt);
   const skip = CronRun.skip(state, dueAt, next_fire_at);
-  const { position } = await ctx.transact(CronRun, CronRun.occurrenceId(state.id, dueAt), skip, { ignoreIfMatch: true });
+  const { position } = await ctx.transact(CronRun, CronRun.occurrenceId(state.id, dueAt), skip, { ignoreExpectedRevision: true });
   return { ...loaded, position, next_fire_at };
 };
 
 const nextUndecided = async (ctx: Ctx, job: CronJob.CronJob): Promise<string> => {
-  const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ctx.parseCron);
+  const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ctx.checks.parseCron);
   let dueAt = job.status === 'active' ? nextOccurrence(recurrence, ctx.at()) : null;
   for (let skipped = 0; dueAt !== null && skipped < MAX_SKIPPED; skipped++) {
     const { state } = await ctx.load(CronRun, CronRun.occurrenceId(job.id, dueAt));

@@ -2,7 +2,7 @@ import { type CronDeliveryFacts, cronDelivery } from '../../domain/deliveries/cr
 import * as Delivery from '../../domain/deliveries/delivery.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
-import type { Ctx, ReactorCtx } from '../context.ts';
+import type { ReactorCtx, UsesSecrets } from '../context.ts';
 import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 import type { DueRun } from './call-targets.reactor.ts';
 
@@ -14,7 +14,7 @@ export type Settlement = {
   readonly at: string;
 };
 
-type MessageCtx = ReactorCtx & Pick<Ctx, 'uniqueId'>;
+type MessageCtx = ReactorCtx & UsesSecrets<'uniqueId'>;
 
 export type AgentMessages = {
   readonly agents: AgentChecks;
@@ -47,7 +47,7 @@ const createDelivery = async (
   due: DueRun,
   { target_agent_id, due_at }: CronRun.CronRun,
 ): Promise<string> => {
-  const id = ctx.uniqueId('crondelivery', due.id);
+  const id = ctx.secrets.uniqueId('crondelivery', due.id);
   const { state: job } = await ctx.load(CronJob, due.job_id);
   const { facts, body } = cronDelivery(job, { occurrence_id: due.id, due_at, agent_id: target_agent_id!, at: ctx.at() });
   await messages.createDelivery({ tenant_id: ctx.tenant, id }, facts, body);

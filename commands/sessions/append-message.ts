@@ -121,7 +121,7 @@ const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<t
 const sealContent = async (ctx: Ctx, location: SecretLocation, content: string): Promise<string | null> => {
   const sealed: string[] = [];
   await ctx.sideEffect(async () => {
-    sealed.push(await ctx.seal(location, secret(await redactText(ctx, '/content', content))));
+    sealed.push(await ctx.secrets.seal(location, secret(await redactText(ctx, '/content', content))));
     return null;
   });
   return sealed[0] ?? null;
@@ -133,7 +133,7 @@ const MAX_EVENTS_OF_MESSAGE = 3;
 /** The message was appended just before a revision of its session. */
 const storedContent = async (ctx: Ctx, { id, revision }: Loaded<Session.Session>, message_id: string): Promise<string> => {
   const from = Math.max(0, revision + 1 - MAX_EVENTS_OF_MESSAGE);
-  for await (const event of ctx.history(Session, id, { from, limit: MAX_EVENTS_OF_MESSAGE })) {
+  for await (const event of ctx.log.history(Session, id, { from, limit: MAX_EVENTS_OF_MESSAGE })) {
     const message = Session.messageIn(event);
     if (message?.message_id === message_id) return message.sealed_content;
   }
@@ -159,6 +159,6 @@ export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<Ret
   const loaded = await ctx.transact(Session, session_id, decisionOf(ctx, message, usage, request));
   const approval = input.approval === null ? null : await findApproval(ctx, loaded, message_id);
   const shown = approval && (await approvalView(ctx, approval));
-  const stored = await ctx.open(location, sealed ?? (await storedContent(ctx, loaded, message_id)));
+  const stored = await ctx.secrets.open(location, sealed ?? (await storedContent(ctx, loaded, message_id)));
   return { ...loaded, state: messageView(session_id, loaded.state.last_message!, stored.reveal(), shown) };
 };

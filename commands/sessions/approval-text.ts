@@ -52,7 +52,7 @@ export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, ap
     const action = await redactText(ctx, '/approval/action', approval.action);
     const detail = await redactText(ctx, '/approval/detail', approval.detail);
     const location = approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request');
-    const sealed_request = await ctx.seal(location, secret(JSON.stringify({ action, detail })));
+    const sealed_request = await ctx.secrets.seal(location, secret(JSON.stringify({ action, detail })));
     return { message_id, expires_at, sha256: shownDigest({ action, detail }, expires_at), sealed_request };
   });
 
@@ -61,7 +61,7 @@ export const sealComment = (ctx: Ctx, session_id: string, message_id: string, co
   ctx.sideEffect(async () => {
     if (comment === null) return null;
     const screened = await screenText(ctx, '/comment', comment);
-    return ctx.seal(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), secret(screened));
+    return ctx.secrets.seal(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), secret(screened));
   });
 
 /** @throws Refusal not_found if the tenant was erased, unavailable */
@@ -70,11 +70,11 @@ export const openRequest = async (
   { session_id, message_id, sealed_request }: Pick<Approval, 'session_id' | 'message_id' | 'sealed_request'>,
 ): Promise<Shown> =>
   JSON.parse(
-    (await ctx.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request'), sealed_request)).reveal(),
+    (await ctx.secrets.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request'), sealed_request)).reveal(),
   ) as Shown;
 
 /** @throws Refusal not_found if the tenant was erased, unavailable */
 export const openComment = async (ctx: Ctx, { session_id, message_id, sealed_comment }: Approval): Promise<string | null> =>
   sealed_comment === null
     ? null
-    : (await ctx.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), sealed_comment)).reveal();
+    : (await ctx.secrets.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), sealed_comment)).reveal();

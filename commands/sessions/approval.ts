@@ -34,7 +34,7 @@ const approvalsFrom = async (
   const approvals = new Map<string, Approval>();
   const open = new Set(state.open_approvals.map(({ message_id }) => message_id));
   const isComplete = (id: string): boolean => approvals.has(id) && (open.has(id) || approvals.get(id)!.status !== 'open');
-  for await (const event of ctx.history(Session, state.id, { from })) {
+  for await (const event of ctx.log.history(Session, state.id, { from })) {
     if (event.revision > revision) break;
     record(approvals, ids, event);
     if ([...ids].every(isComplete)) break;

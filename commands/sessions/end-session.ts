@@ -30,7 +30,7 @@ const locationOf = ({ id, tenant_id }: Session.Session, field: keyof EndTexts): 
 });
 
 const openText = async (ctx: Ctx, location: SecretLocation, sealed: string | null): Promise<string | null> =>
-  sealed === null ? null : (await ctx.open(location, sealed)).reveal();
+  sealed === null ? null : (await ctx.secrets.open(location, sealed)).reveal();
 
 /** @throws Refusal not_found if the tenant was erased, unavailable */
 export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<EndTexts> => ({
@@ -47,7 +47,7 @@ const endText = async (ctx: Ctx, field: keyof EndTexts, text: string): Promise<s
 /** Encrypted. A repeat with the same Idempotency-Key gets what was stored. @throws Refusal invalid */
 const sealTexts = (ctx: Ctx, session: Session.Session, { summary, error }: EndTexts): Promise<Session.EndFields> => {
   const seal = async (field: keyof EndTexts, text: string | null) =>
-    text === null ? null : ctx.seal(locationOf(session, field), secret(await endText(ctx, field, text)));
+    text === null ? null : ctx.secrets.seal(locationOf(session, field), secret(await endText(ctx, field, text)));
   return ctx.sideEffect(async () => ({ sealed_summary: await seal('summary', summary), sealed_error: await seal('error', error) }));
 };
 

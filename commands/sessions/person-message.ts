@@ -47,8 +47,8 @@ export const personMessage = async (
   const sealed_content = await ctx.sideEffect(async () => {
     const screened = await screenText(ctx, pointer, content);
     assertSendable(pointer, screened);
-    return ctx.seal(location, secret(screened));
+    return ctx.secrets.seal(location, secret(screened));
   });
-  const stored = (await ctx.open(location, sealed_content)).reveal();
+  const stored = (await ctx.secrets.open(location, sealed_content)).reveal();
   return { message: { message_id, role: 'user', kind: null, model_id, sealed_content, attachment_ids }, content: stored };
 };

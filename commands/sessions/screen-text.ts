@@ -8,10 +8,10 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 type FoundText = { readonly isFound: boolean; readonly redacted: string };
 
 /** Applies a rule of the kind `pattern`, as to the body of a delivery. */
-const findIn = ({ patterns }: Ctx, { name, options }: GuardrailRule, text: string): FoundText => {
+const findIn = ({ checks }: Ctx, { name, options }: GuardrailRule, text: string): FoundText => {
   if (options.detectors)
     return { isFound: detectIn([text], options.detectors).length > 0, redacted: redactDetected(text, options.detectors).text };
-  const found = patterns.redact(text, [{ pattern: options.pattern!, tag: name }]);
+  const found = checks.patterns.redact(text, [{ pattern: options.pattern!, tag: name }]);
   return { isFound: found.hits.length > 0, redacted: found.text };
 };
 

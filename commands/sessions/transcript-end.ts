@@ -13,7 +13,7 @@ const EVENTS = 200;
 const eventsBefore = async function* (ctx: Ctx, session_id: string, before: number) {
   for (let end = before; end > 0; end = Math.max(0, end - EVENTS)) {
     const from = Math.max(0, end - EVENTS);
-    const events = await Array.fromAsync(ctx.history(Session, session_id, { from, limit: end - from }));
+    const events = await Array.fromAsync(ctx.log.history(Session, session_id, { from, limit: end - from }));
     yield* events.filter(({ revision }) => revision < end).toReversed();
   }
 };

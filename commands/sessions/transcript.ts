@@ -29,7 +29,7 @@ export type TranscriptWindow = { readonly from?: number | undefined; readonly li
 type Part = { readonly from: number; readonly until: number; readonly limit: number };
 
 const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: string): Promise<string | null> =>
-  nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
+  nullIfErased(ctx.secrets.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
 
 /**
  * Reads the session's stream, because no read model contains messages. `until`: the last revision to read; `next`: the first message that
@@ -40,7 +40,7 @@ const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }
   const attachments: ReturnType<typeof attachmentView>[] = [];
   let bytes = 0;
   let state = Session.initial;
-  for await (const event of ctx.history(Session, session_id, { from })) {
+  for await (const event of ctx.log.history(Session, session_id, { from })) {
     if (event.revision > until) break;
     state = Session.evolve(state, event);
     const message = Session.messageIn(event);

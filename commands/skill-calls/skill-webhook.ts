@@ -26,7 +26,7 @@ type OfSkill = { readonly tenant_id: string; readonly skill_id: string };
 const TOKEN_PREFIX = 'ann_skill_';
 const TOKEN_CHARACTERS = 40;
 
-const newToken = (ctx: Ctx): string => TOKEN_PREFIX + ctx.random(TOKEN_CHARACTERS);
+const newToken = (ctx: Ctx): string => TOKEN_PREFIX + ctx.secrets.random(TOKEN_CHARACTERS);
 
 const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<SkillWebhook.SkillWebhook>, token: string | null): Loaded<SkillWebhookView> => {
   const { agent_id, created_at, updated_at } = state;
@@ -55,7 +55,7 @@ export const exposeSkill = async (
 ): Promise<Loaded<SkillWebhookView>> => {
   await checkOnce(ctx, () => checkGrant(ctx, skill_id, agent_id));
   const token = newToken(ctx);
-  const digest = ctx.digest(token);
+  const digest = ctx.secrets.digest(token);
   const loaded = await ctx.transact(SkillWebhook, skill_id, SkillWebhook.expose({ tenant_id, agent_id, digest }));
   const isNew = loaded.state.digest === digest;
   return { ...viewOf(ctx, loaded, isNew ? token : null), existed: !isNew };
@@ -73,7 +73,7 @@ export const readSkillWebhook = async (ctx: Ctx, { tenant_id, skill_id }: OfSkil
 export const rotateSkillToken = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<SkillWebhookView>> => {
   await checkOnce(ctx, () => checkSkill(ctx, skill_id));
   const token = newToken(ctx);
-  return viewOf(ctx, await ctx.transact(SkillWebhook, skill_id, SkillWebhook.rotateToken(tenant_id, ctx.digest(token))), token);
+  return viewOf(ctx, await ctx.transact(SkillWebhook, skill_id, SkillWebhook.rotateToken(tenant_id, ctx.secrets.digest(token))), token);
 };
 
 /** All calls of its webhook are refused. @throws Refusal not_found if the skill is not exposed */

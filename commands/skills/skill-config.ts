@@ -34,9 +34,9 @@ export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, 
 export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agent>, skill_id: string): Promise<Config | null> => {
   const stored = state.skills[skill_id]?.config;
   if (!stored) return null;
-  for await (const { type, data } of ctx.history(Agent, id, { from: stored.revision, limit: 1 }))
+  for await (const { type, data } of ctx.log.history(Agent, id, { from: stored.revision, limit: 1 }))
     if (type === 'AgentSkillConfigReplaced' || type === 'AgentSkillConfigResealed')
-      return JSON.parse((await ctx.open(skillConfigLocation(ctx, id, skill_id), data.sealed_config)).reveal()) as Config;
+      return JSON.parse((await ctx.secrets.open(skillConfigLocation(ctx, id, skill_id), data.sealed_config)).reveal()) as Config;
   throw new Error(`event ${stored.revision} of the agent ${id} is no configuration of a skill`);
 };
 
@@ -62,7 +62,7 @@ export const readSkillConfig = async (
 const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillConfigView): Promise<number | null> => {
   const loaded = await loadAgentSkill(ctx, agent_id, skill_id);
   if (config === null) return null;
-  if (loaded.skill.config_schema) assertMatches(ctx, '/config', loaded.skill.config_schema, config);
+  if (loaded.skill.config_schema) assertMatches(ctx.checks, '/config', loaded.skill.config_schema, config);
   const current = await openSkillConfig(ctx, loaded, skill_id);
   return jsonEqual(current, config) ? loaded.state.skills[skill_id]!.config!.revision : null;
 };
@@ -77,6 +77,6 @@ export const changeSkillConfig = async (
   // must not contain the configuration.
   const unchanged = await ctx.sideEffect(() => revisionOfEqual(ctx, view));
   if (config === null) return { ...(await ctx.transact(Agent, agent_id, clearConfig(skill_id))), state: view };
-  const sealed = await ctx.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
+  const sealed = await ctx.secrets.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
   return { ...(await ctx.transact(Agent, agent_id, replaceConfig(skill_id, sealed, unchanged))), state: view };
 };

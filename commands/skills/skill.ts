@@ -68,7 +68,7 @@ export const claimSlug = (ctx: Ctx, first: Skill.FirstEvent): Promise<Loaded<Ski
 
 /** @throws Refusal slug_taken, invalid */
 export const createSkill = async (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof SkillCreate, 'tenant_id'>) => {
-  assertJsonSchema(ctx, '/config_schema', fields.config_schema);
+  assertJsonSchema(ctx.checks, '/config_schema', fields.config_schema);
   return claimSlug(ctx, { type: 'SkillCreated', data: fields });
 };
 
@@ -78,7 +78,7 @@ export const updateSkill = async (
   { tenant_id: _, skill_id, ...changes }: Input<typeof SkillUpdate, 'tenant_id' | 'skill_id'>,
 ): Promise<Loaded<Skill.Skill>> => {
   Skill.assertExists((await ctx.load(Skill, skill_id)).state);
-  assertJsonSchema(ctx, '/config_schema', changes.config_schema);
+  assertJsonSchema(ctx.checks, '/config_schema', changes.config_schema);
   return ctx.transact(Skill, skill_id, Skill.update(changes));
 };
 
@@ -97,6 +97,6 @@ const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibil
 export const authorSkill = async (ctx: Ctx, input: Input<typeof SkillCreate, 'tenant_id' | 'agent_id'>): Promise<Loaded<Skill.Skill>> => {
   const { tenant_id: _, agent_id, ...fields } = input;
   await checkOnce(ctx, () => checkAuthor(ctx, agent_id, fields.visibility));
-  assertJsonSchema(ctx, '/config_schema', fields.config_schema);
+  assertJsonSchema(ctx.checks, '/config_schema', fields.config_schema);
   return claimSlug(ctx, { type: 'SkillAuthored', data: { ...fields, author_agent_id: agent_id } });
 };

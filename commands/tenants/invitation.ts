@@ -7,7 +7,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import * as Invitation from '../../domain/tenants/invitation.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { TenantRole } from '../../domain/tenants/tenant-role.ts';
-import type { Ctx, Loaded } from '../context.ts';
+import type { Ctx, Loaded, UsesSecrets } from '../context.ts';
 import { apiKeyIdOf } from '../identity/api-key.ts';
 import { asCaller } from './member.ts';
 
@@ -50,9 +50,9 @@ const HOUR_MS = 3_600_000;
 export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }): Promise<Loaded<InvitationView>> => {
   await ctx.limitFlow('invite');
   const invitee = { tenant_id: ctx.tenant, user_id };
-  const token = Invitation.buildToken(invitee, ctx.random(SECRET_LENGTH));
+  const token = Invitation.buildToken(invitee, ctx.secrets.random(SECRET_LENGTH));
   const expires_at = new Date(Date.parse(ctx.at()) + Invitation.INVITATION_LIFETIME_HOURS * HOUR_MS).toISOString();
-  const issue = asCaller(ctx, (callerRole) => Invitation.issue(user_id, callerRole, { digest: ctx.digest(token), expires_at }));
+  const issue = asCaller(ctx, (callerRole) => Invitation.issue(user_id, callerRole, { digest: ctx.secrets.digest(token), expires_at }));
   const loaded = await ctx.transact(Tenant, ctx.tenant, issue);
   return {
     ...loaded,
@@ -64,12 +64,12 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
  * The token must be that of the member's latest invitation, and its issuer not suspended. `ctx` is the platform's.
  * @throws Refusal unauthorized, key_owner_inactive if the member is suspended
  */
-export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
+export const findInvitee = async (ctx: Pick<Ctx, 'load'> & UsesSecrets<'digest'>, token: string): Promise<Invitation.Invitee> => {
   const invitee = Invitation.inviteeOf(token);
   const unknown = new Refusal('unauthorized', Invitation.NOT_VALID);
   if (!invitee) throw unknown;
   const { state: tenant } = await ctx.load(Tenant, invitee.tenant_id);
-  if (!Invitation.isInvitation(tenant, invitee.user_id, ctx.digest(token)) || Tenant.isClosed(tenant)) throw unknown;
+  if (!Invitation.isInvitation(tenant, invitee.user_id, ctx.secrets.digest(token)) || Tenant.isClosed(tenant)) throw unknown;
   const { state: issuer } = await ctx.load(User, tenant.invitations[invitee.user_id]!.issuer_id);
   if (!User.isActive(issuer)) throw unknown;
   const { state: user } = await ctx.load(User, invitee.user_id);
@@ -84,7 +84,10 @@ const nameOf = ({ name, email }: User.User): string => name ?? email;
  * The invitation stays unused. If it cannot be accepted any more, the refusal says who can make another one.
  * @throws Refusal unauthorized if the invitation is not valid, was used or has expired, tenant_suspended, key_owner_inactive
  */
-export const previewInvitation = async (ctx: Pick<Ctx, 'load' | 'digest' | 'at'>, token: string): Promise<InvitationPreview> => {
+export const previewInvitation = async (
+  ctx: Pick<Ctx, 'load' | 'at'> & UsesSecrets<'digest'>,
+  token: string,
+): Promise<InvitationPreview> => {
   const { tenant_id, user_id } = await findInvitee(ctx, token);
   const { state: tenant } = await ctx.load(Tenant, tenant_id);
   const { issuer_id, expires_at, key_id } = tenant.invitations[user_id]!;
@@ -119,13 +122,13 @@ export const acceptInvitation = async (
   user_id: string,
   { token, name }: z.output<typeof InvitationAccept>,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
-  const key = keyFromDigest(ctx.digest(`the API key of ${token}`));
+  const key = keyFromDigest(ctx.secrets.digest(`the API key of ${token}`));
   const key_id = apiKeyIdOf(ctx, publicIdOf(key)!);
-  const accept = Invitation.accept(user_id, ctx.digest(token), key_id, ctx.at());
-  const { state: tenant } = await ctx.transact(Tenant, ctx.tenant, accept, { ignoreIfMatch: true });
+  const accept = Invitation.accept(user_id, ctx.secrets.digest(token), key_id, ctx.at());
+  const { state: tenant } = await ctx.transact(Tenant, ctx.tenant, accept, { ignoreExpectedRevision: true });
   const role = Invitation.maxRoleOf(tenant, user_id);
   const scope = { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: user_id } as const;
-  const fields = { ...scope, name: name ?? DEFAULT_KEY_NAME, expires_at: null, role, digest: ctx.digest(key) };
+  const fields = { ...scope, name: name ?? DEFAULT_KEY_NAME, expires_at: null, role, digest: ctx.secrets.digest(key) };
   const created = await ctx.transact(ApiKey, key_id, createOnce(fields), { expectNew: true, tenant: ctx.tenant });
   return { ...created, state: { ...created.state, key } };
 };

@@ -99,7 +99,10 @@ export const loadKeptTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> =
 };
 
 /** Also creates its owner, and an API key of the owner (`owner_key` in the response). @throws Refusal slug_taken, invalid */
-export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
+export const createTenant = async (
+  ctx: Ctx,
+  { owner_email, plan_id = defaultPlanId(ctx.secrets), ...fields }: Input<typeof TenantCreate>,
+) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
   const owner_id = userIdOf(ctx, owner_email);

@@ -38,7 +38,7 @@ const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof A
     if (error instanceof Refusal && error.code === 'not_found') throw invalid('/tool_id', 'there is no such tool', 'unknown_tool');
     throw error;
   });
-  if (configuration) assertMatches(ctx, '/configuration', tool.state.input_schema, configuration);
+  if (configuration) assertMatches(ctx.checks, '/configuration', tool.state.input_schema, configuration);
   return null;
 };
 

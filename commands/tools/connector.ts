@@ -32,7 +32,7 @@ const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector
       tools.slice(from, from + PARALLEL_RESERVATIONS).map(({ id, name }) =>
         ctx.transact(Tool, id, Tool.reserve(connector, name), {
           expectNew: true,
-          ignoreIfMatch: true,
+          ignoreExpectedRevision: true,
           trustCacheWhen: ({ status }) => status === 'provided',
         }),
       ),
@@ -46,7 +46,7 @@ export const syncConnectorTools = async (
 ): Promise<Loaded<Tool.Tool[]>> => {
   if (!ConnectorName.safeParse(connector).success)
     throw new Refusal('not_found', 'The name of a connector has 1 to 64 lower-case letters, digits and hyphens');
-  const provided = tools.map((tool) => ({ id: ctx.uniqueId('tool', toolKey(connector, tool.name)), ...tool }));
+  const provided = tools.map((tool) => ({ id: ctx.secrets.uniqueId('tool', toolKey(connector, tool.name)), ...tool }));
   const id = connectorIdOf(ctx, connector);
   const { state } = await ctx.load(Connector, id);
   await reserveIds(

@@ -48,7 +48,7 @@ export const ConnectorToolSync = z.strictObject(texts).meta({ id: 'ConnectorTool
 export const ConnectorName = Slug;
 
 /** The stream with this id contains the tools that the connector provides. */
-export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.uniqueId('connector', connector);
+export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.secrets.uniqueId('connector', connector);
 
 /** The name of a connector is never empty, so no two tools have the same key. */
 export const toolKey = (connector: string | null, name: string): string => `${connector ?? ''}\0${name}`;
@@ -87,7 +87,7 @@ export const loadTools = async (ctx: Ctx, ids: readonly string[]): Promise<Loade
 
 /** @throws Refusal conflict if the name is taken, invalid if the schema is not usable */
 export const registerTool = (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof ToolCreate, 'tenant_id'>) => {
-  assertJsonSchema(ctx, '/input_schema', fields.input_schema);
+  assertJsonSchema(ctx.checks, '/input_schema', fields.input_schema);
   return createUnique(ctx, Tool, {
     kind: 'tool',
     key: toolKey(null, fields.name),
@@ -100,7 +100,7 @@ export const registerTool = (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof
 export const updateTool = async (ctx: Ctx, input: Input<typeof ToolUpdate, 'tenant_id' | 'tool_id'>) => {
   const { tenant_id: _, tool_id, ...changes } = input;
   const { state } = await loadTool(ctx, tool_id);
-  assertJsonSchema(ctx, '/input_schema', changes.input_schema);
+  assertJsonSchema(ctx.checks, '/input_schema', changes.input_schema);
   // The tool's own stream lacks the fields that a connector describes.
   const decide = (tool: Tool.Tool) =>
     Tool.update(changes, tool.status === 'provided' ? { ...state, input_schema: tool.input_schema } : tool)(tool);

@@ -2,10 +2,10 @@ import type { Ctx } from '../../api/http/operation.ts';
 import type { RequestInfo } from '../../api/http/runtime.ts';
 import type { Authorize } from '../../commands/access/authorize.ts';
 import type { Blobs } from '../../commands/blobs.ts';
-import type { Loaded, TransactOptions } from '../../commands/context.ts';
+import type { Loaded, Secrets, TransactOptions } from '../../commands/context.ts';
 import type { Permit } from '../../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
-import { type Actor, type DomainEvent, type Metadata, streamName, tokenOf } from '../../domain/event.ts';
+import { type Actor, type DomainEvent, type Metadata, type Position, streamName, tokenOf } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -127,8 +127,8 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
       const index = progress.transactions++;
       const replayed = replay?.[index];
       if (replayed) return past.stateAtRevision(aggregate, id, replayed).catch(throwAsRefusal);
-      const ifMatch = options.ignoreIfMatch ? null : progress.ifMatch;
-      if (!options.ignoreIfMatch) progress.ifMatch = null;
+      const ifMatch = options.ignoreExpectedRevision ? null : progress.ifMatch;
+      if (!options.ignoreExpectedRevision) progress.ifMatch = null;
       const loaded = await runTransaction({
         aggregate,
         tenant,
@@ -159,7 +159,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
     };
 
   const history =
-    (request: RequestState): Ctx['history'] =>
+    (request: RequestState): Ctx['log']['history'] =>
     (aggregate, id, options) =>
       withRefusals(past.historyOf(aggregate, tenantOf(request.info.tenant, aggregate), id, options));
 
@@ -168,13 +168,23 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
     return last ? tokenOf(last.position) : null;
   };
 
-  return { transact, load, history, logEnd, eventsAt: eventReader(log) };
+  const eventsAt = eventReader(log);
+  const eventAt = async (position: Position) => (await eventsAt([position]))[0] ?? null;
+  return { transact, load, logOf: (request: RequestState): Ctx['log'] => ({ history: history(request), eventAt, eventsAt, logEnd }) };
 };
+
+const secretsOf = (vault: Vault, request: RequestState): Secrets => ({
+  seal: (at, secret) => vault.seal(at, secret).catch(throwAsRefusal),
+  open: (at, sealed) => vault.open(at, sealed).catch(throwAsRefusal),
+  digest: vault.digest,
+  random: (characters) => textFor(request, vault.digest, BASE62, characters),
+  uniqueId: uniqueIdIn(vault, request.info.tenant),
+});
 
 /** A request without an `execution` runs for the first time and is never repeated. */
 export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, blobs, authorize, publicUrl, limits, budgets, now } = deps;
-  const { transact, load, history, logEnd, eventsAt } = createAggregateAccess(deps);
+  const { transact, load, logOf } = createAggregateAccess(deps);
 
   const contextOf = (request: RequestState): Ctx => {
     const { info, actor } = request;
@@ -188,13 +198,8 @@ export const createContextFactory = (deps: ContextDeps) => {
       reads,
       asOf: info.asOf ?? null,
       publicUrl,
-      ...tenantChecks(budgets, info.tenant),
       transact: transact(request),
-      history: history(request),
       load: load(request),
-      logEnd,
-      eventAt: async (position) => (await eventsAt([position]))[0] ?? null,
-      eventsAt,
       may: async (permission, agent_id) => {
         try {
           await assertMay(permission, agent_id);
@@ -210,13 +215,11 @@ export const createContextFactory = (deps: ContextDeps) => {
       },
       inTenant: (tenant) => contextOf({ ...request, info: { ...info, tenant } }),
       newId: () => `c${textFor(request, vault.digest, BASE36, 24)}`,
-      uniqueId: uniqueIdIn(vault, info.tenant),
-      random: (characters) => textFor(request, vault.digest, BASE62, characters),
-      seal: (at, secret) => vault.seal(at, secret).catch(throwAsRefusal),
-      open: (at, sealed) => vault.open(at, sealed).catch(throwAsRefusal),
-      blobs: blobsOf(blobs, info.tenant),
-      digest: vault.digest,
       sideEffect: (find) => findOnce(request, find),
+      blobs: blobsOf(blobs, info.tenant),
+      secrets: secretsOf(vault, request),
+      log: logOf(request),
+      checks: tenantChecks(budgets, info.tenant),
     };
   };
 

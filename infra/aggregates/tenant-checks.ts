@@ -1,4 +1,4 @@
-import type { Ctx } from '../../commands/context.ts';
+import type { Checks } from '../../commands/context.ts';
 import { parseCron } from '../cron-expression.ts';
 import { patternCompiler } from '../guardrails/pattern-compiler.ts';
 import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
@@ -7,7 +7,7 @@ import type { CpuBudgets } from '../threads/cpu-budget.ts';
 const schemas = jsonSchemaValidator();
 
 /** The checks whose cost a tenant chooses by its schemas, patterns and expressions. It is charged for their processor time. */
-export const tenantChecks = ({ charge }: CpuBudgets, tenant: string): Pick<Ctx, 'jsonSchemas' | 'patterns' | 'parseCron'> => ({
+export const tenantChecks = ({ charge }: CpuBudgets, tenant: string): Checks => ({
   jsonSchemas: {
     faultOfSchema: (schema) => charge(tenant, () => schemas.faultOfSchema(schema)),
     faultOfValue: (schema, value) => charge(tenant, () => schemas.faultOfValue(schema, value)),

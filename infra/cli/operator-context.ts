@@ -6,6 +6,7 @@ import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import { openVault, type Vault } from '../vault/vault.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 import { locateServices } from './locate-services.ts';
@@ -42,8 +43,6 @@ export const openOperatorContext = async (log: Log, masterKeyFile: string, actor
   const vault = await openOperatorVault(log, masterKeyFile);
   return {
     ...reactorContext(log, { actor }),
-    digest: vault.digest,
-    random: (characters) => randomText(BASE62, characters),
-    uniqueId: (kind, key, generation = 0, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
+    secrets: { digest: vault.digest, random: (characters) => randomText(BASE62, characters), uniqueId: uniqueIdIn(vault) },
   };
 };

@@ -39,8 +39,7 @@ const NOT_CONFIGURED = 'not_configured';
 
 export const mailContext = (ctx: ReactorCtx, vault: Pick<Vault, 'open' | 'uniqueId'>, tenant: string) => ({
   ...ctx.inTenant(tenant),
-  open: vault.open,
-  uniqueId: uniqueIdIn(vault, tenant),
+  secrets: { open: vault.open, uniqueId: uniqueIdIn(vault, tenant) },
 });
 
 /** Opens what is needed to deliver mail, except the read models. */

@@ -18,8 +18,8 @@ export const startMailboxProvisioner = (parts: ProvisionerParts): { close: () =>
       name: 'mailboxes',
       eventTypes: provisioningEventTypes,
       handle: async ({ tenant, id, event_id }) => {
-        const uniqueId = uniqueIdIn(await openVault(), tenant);
-        await provisionMailbox({ ...ctx.inTenant(tenant).withSeed(event_id), uniqueId }, id, domain);
+        const secrets = { uniqueId: uniqueIdIn(await openVault(), tenant) };
+        await provisionMailbox({ ...ctx.inTenant(tenant).withSeed(event_id), secrets }, id, domain);
       },
       failure: 'mailboxes cannot be provisioned now; trying again',
     },

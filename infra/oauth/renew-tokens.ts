@@ -20,7 +20,7 @@ export type TokenRenewerParts = TimedReactorParts & {
 /** `now` returns milliseconds. */
 export const renewalContexts = (log: Log, { open, seal }: Pick<Vault, 'open' | 'seal'>, now: () => number) => {
   const ctx = reactorContext(log, { now, seed: (at) => `renewal ${at}` });
-  return (tenant: string) => ({ ...ctx.inTenant(tenant), open, seal });
+  return (tenant: string) => ({ ...ctx.inTenant(tenant), secrets: { open, seal } });
 };
 
 /**

@@ -116,7 +116,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     cache,
     membershipPages: (user_id) => membershipPages(reads, user_id),
     catchUp: async () => {
-      const end = await systemContext().logEnd();
+      const end = await systemContext().log.logEnd();
       if (end) await reads.passed(users.name, end);
     },
   });

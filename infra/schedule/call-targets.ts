@@ -26,7 +26,7 @@ export type TargetCallerParts = TimedReactorParts & {
 export const createCaller = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number) => {
   const ctx = reactorContext(log, { actor: SCHEDULER, now, seed: (at) => `attempt ${at}` });
   const calls = { agents: createAgentChecks(ctx), send: (request: TargetRequest) => sendToTarget(client, request) };
-  return ({ tenant_id, ...run }: DueRunOfTenant): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), open: vault.open }, calls, run);
+  return ({ tenant_id, ...run }: DueRunOfTenant): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), secrets: vault }, calls, run);
 };
 
 /** Creates a value again after one second, so what a caller of targets remembers about agents is at most that old. */

@@ -61,7 +61,7 @@ export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessenger
         if (settled.length + due.length === 0) return false;
         const opened = await vault();
         const ctx = reactorContext(log, { actor: SCHEDULER, now });
-        const contextOf = (tenant: string) => ({ ...ctx.inTenant(tenant), uniqueId: uniqueIdIn(opened, tenant) });
+        const contextOf = (tenant: string) => ({ ...ctx.inTenant(tenant), secrets: { uniqueId: uniqueIdIn(opened, tenant) } });
         const createDelivery = deliveryAppender(log, opened, TRIGGERED);
         const messages = { agents: createAgentChecks(ctx), createDelivery, messageLifetimeMs: MAX_MESSAGE_AGE_MS };
         await forEachRun(settled, (run) =>

@@ -22,7 +22,7 @@ type Given = Awaited<ReturnType<typeof createWebhookPlatform>>;
 /** Creates a plan with this quota of webhook deliveries per minute, and moves the tenant to it. */
 const setQuota = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
   const ctx = systemContext(tenant_id);
-  const plan_id = ctx.uniqueId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
+  const plan_id = ctx.secrets.uniqueId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
   const limits = { agents: 10, members: 10, cron_jobs: 10, webhooks_per_minute };
   await ctx.transact(Plan, plan_id, Plan.create({ slug: 'one', name: 'One', monthly_usd: 0, price_id: null, limits }));
   await ctx.transact(Tenant, tenant_id, Tenant.update({ plan_id }, 'a test'));

@@ -76,7 +76,7 @@ test('at its start, the platform reports an ANNALS_ADMIN_KEY that is unknown, re
         expires_at: null,
         ...fields,
       } as const;
-      await ctx.transact(ApiKey, ctx.uniqueId('apikey', name), ApiKey.create({ ...data, digest: ctx.digest(key) }));
+      await ctx.transact(ApiKey, ctx.secrets.uniqueId('apikey', name), ApiKey.create({ ...data, digest: ctx.secrets.digest(key) }));
       return key;
     };
     assert.is(await faultOf(await add('00000001', { expires_at: '2020-01-01T00:00:00.000Z' })), 'it expired at 2020-01-01T00:00:00.000Z');

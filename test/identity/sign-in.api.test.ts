@@ -148,7 +148,7 @@ signInTest("if the log contains a user's name that was not cleaned, every read s
 signInTest('a user with one open tenant can sign in, no matter how many closed tenants they joined before', async (stage) => {
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
-  const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext()), billing_email: null, generation: 0 };
+  const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext().secrets), billing_email: null, generation: 0 };
   const createdIds: string[] = [];
   for (let index = 0; index < 201; index++) {
     const ctx = p.systemContext();

@@ -131,7 +131,7 @@ const REACTORS: Readonly<
       await record(log, `delivery-${TENANT}.${ID}`, { type: 'CronJobTriggered', data: new Uint8Array() }, { agent_id: ID });
       await ctx.inTenant(TENANT).transact(CronRun, ID, () => RUN_TO_REPEAT);
       const messages = { agents: ACTIVE, createDelivery: async () => {}, messageLifetimeMs: 1 };
-      const ofScheduler = { ...ctx.inTenant(TENANT).withActor(SCHEDULER), uniqueId: () => ID };
+      const ofScheduler = { ...ctx.inTenant(TENANT).withActor(SCHEDULER), secrets: { uniqueId: () => ID } };
       await sendMessage(ofScheduler, messages, { id: ID, job_id: ID });
     },
     stream: `delivery-${TENANT}.${ID}`,
