@@ -6,6 +6,7 @@ import { cancelMemoryImport, newImportJob } from '../../commands/memory/import-m
 import { MAX_BATCH } from '../../domain/deliveries/replay-job.ts';
 import { integer } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { deliveries } from '../../projections/deliveries/delivery.ts';
 import {
@@ -32,7 +33,7 @@ const JOB = `${JOBS}/:id`;
 const REPLAYED_STATUSES = ['waiting', 'queued', 'running', 'done', 'dead'] as const;
 
 /** Of the deliveries that have not ended, none is selected by its state: they go on by themselves. */
-const { state: _, ...SentAgainFilter } = TenantFilter;
+const SentAgainFilter = omit(TenantFilter, 'state');
 
 const TenantReplayRequest = z
   .strictObject({

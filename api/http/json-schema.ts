@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { omit } from '../../domain/omit.ts';
 
 type Json = Record<string, unknown>;
 
@@ -56,7 +57,7 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Sch
     properties: { it: unknown };
   };
   for (const [name, definition] of Object.entries($defs ?? {})) {
-    const { id: _, ...rest } = withComponentReferences(definition) as Json;
+    const rest = omit(withComponentReferences(definition) as Json, 'id');
     const named = mapSchema(rest, withoutNoise);
     schemas[name] = io === 'input' ? mapSchema(named, withDefaultInText) : named;
   }

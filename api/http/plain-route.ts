@@ -1,5 +1,6 @@
 import type { Context, Env, Hono } from 'hono';
 import type { z } from 'zod';
+import { omit } from '../../domain/omit.ts';
 import { parametersOf, type Schemas, templateOf } from './json-schema.ts';
 import type { Method } from './operation.ts';
 import { problemResponses } from './problem-responses.ts';
@@ -80,19 +81,8 @@ export const headerParameter = (name: string, description: string, required = tr
   schema: { type: 'string' },
 });
 
-const documented = <Deps>({
-  handler: _handler,
-  method,
-  path,
-  tag,
-  query,
-  body: _body,
-  reply: _reply,
-  parameters = [],
-  responses,
-  problems = [],
-  ...row
-}: PlainRoute<Deps>) => {
+const documented = <Deps>(route: PlainRoute<Deps>) => {
+  const { method, path, tag, query, parameters = [], responses, problems = [], ...row } = omit(route, 'handler', 'body', 'reply');
   const all = [...parametersOf(path, query, {}), ...parameters];
   const entry = { ...row, tags: [tag], responses: { ...problemResponses(problems), ...responses } };
   return { [templateOf(path)]: { [method]: { ...entry, ...(all.length > 0 ? { parameters: all } : {}) } } };

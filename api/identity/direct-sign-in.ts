@@ -5,6 +5,7 @@ import { assertMaySignIn, type SignInBy, signIn } from '../../commands/identity/
 import { spendSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import * as User from '../../domain/identity/user.ts';
+import { omit } from '../../domain/omit.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { readJsonBody } from '../http/json-body.ts';
@@ -91,7 +92,7 @@ const signedIn = {
 };
 
 const schemaOf = (schema: z.ZodType): object => {
-  const { $schema: _, id: __, ...json } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>;
+  const json = omit(z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>, '$schema', 'id');
   return json;
 };
 

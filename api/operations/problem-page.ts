@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 import { html } from 'hono/html';
+import { omit } from '../../domain/omit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { problemTypeAt } from '../http/problem.ts';
 import { STATIC_PAGE_POLICY } from '../http/problem-html.ts';
@@ -14,7 +15,7 @@ type Document = ReturnType<typeof describeProblem>;
 export const describeProblem = (path: string) => {
   const found = problemTypeAt(path);
   if (!found) throw new Refusal('not_found', 'There is no problem type with this name');
-  const { detail: _, ...explanation } = EXPLANATIONS[found.code];
+  const explanation = omit(EXPLANATIONS[found.code], 'detail');
   return { ...found, ...explanation, example: exampleProblem(found.code) };
 };
 

@@ -4,6 +4,7 @@ import { assertVisibleAgent, CronBlackoutImpactRequest } from '../../commands/sc
 import * as Agent from '../../domain/agents/agent.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import * as Blackout from '../../domain/schedule/blackout.ts';
 import { type ImpactBudget, impactOn, nextPeriod } from '../../domain/schedule/impact.ts';
 import { startOf } from '../../domain/schedule/preview.ts';
@@ -101,7 +102,7 @@ const impactOf = async (ctx: Ctx, draft: Draft): Promise<Impact> => {
   const jobs = found
     .filter(({ runs, isExact }) => runs > 0 || !isExact)
     .sort((one, other) => other.runs - one.runs || (one.job_name < other.job_name ? -1 : 1))
-    .map(({ already: _, isExact: __, ...job }) => job);
+    .map((job) => omit(job, 'already', 'isExact'));
   return {
     first_day,
     last_day,

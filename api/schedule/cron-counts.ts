@@ -1,4 +1,5 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import { omit } from '../../domain/omit.ts';
 import { occurrenceId } from '../../domain/schedule/cron-run.ts';
 import { type Covered, coveredPeriods, type OutcomeCount, predictedCounts } from '../../domain/schedule/day-counts.ts';
 import { MAX_LISTED } from '../../domain/schedule/impact.ts';
@@ -152,9 +153,7 @@ const summaryOf = async (
 ): Promise<Summary[]> => {
   const { ctx, wanted, limits } = counting;
   const predicted = planned ? await predictedOf(counting, planned, rows) : [];
-  const recorded = rows.map(
-    ({ ahead: _, ahead_ids: __, job_id: ___, ...row }) => ({ ...row, predicted: false }) as unknown as OutcomeCount,
-  );
+  const recorded = rows.map((row) => ({ ...omit(row, 'ahead', 'ahead_ids', 'job_id'), predicted: false }) as unknown as OutcomeCount);
   const all = [...recorded, ...predicted].filter(({ decision }) => wanted.decision === undefined || decision === wanted.decision);
   if (all.length === 0) return [];
   const { state } = await ctx.load(Agent, job.agent_id!);

@@ -5,6 +5,7 @@ import * as AgentRoles from '../../domain/agents/agent-roles.ts';
 import { AGENT_ROLES, GRANT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
 import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
+import { omit } from '../../domain/omit.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 
@@ -59,7 +60,7 @@ export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> =
 
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
   const user = (await ctx.load(User, user_id)).state;
-  const { by: _, since: __, ...assignment } = role;
+  const assignment = omit(role, 'by', 'since');
   return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...assignment, user_email: user.email || null, user_name: user.name };
 };
 

@@ -3,6 +3,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import { plainFieldsToCreate } from '../../domain/agents/plain-settings.ts';
 import { Slug } from '../../domain/fields.ts';
+import { omit } from '../../domain/omit.ts';
 import { Refusal, slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -47,7 +48,7 @@ export const createAgent = async (
   { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>,
   checkAgentLimit: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
-  const { tenant_id: _, ...settings } = input;
+  const settings = omit(input, 'tenant_id');
   if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
     throw new Refusal('forbidden', 'Only an OWNER or ADMIN may set is_admin_only');
   const tenant = await ctx.load(Tenant, ctx.tenant);

@@ -1,3 +1,4 @@
+import { omit } from '../../domain/omit.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx } from '../context.ts';
 
@@ -53,7 +54,7 @@ export const filesBefore = async (
   if (ids.size === 0) return found;
   for await (const { type, data, at } of eventsBefore(ctx, session_id, before)) {
     if (type !== 'SessionAttachmentAdded' || !ids.has(data.attachment_id)) continue;
-    const { agent_id: _, ...file } = data;
+    const file = omit(data, 'agent_id');
     found.unshift({ ...file, created_at: at });
     if (found.length === ids.size) break;
   }

@@ -1,3 +1,4 @@
+import { omit } from '../omit.ts';
 import { invalid } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
@@ -32,7 +33,7 @@ export const clone =
     const { repo_url, code_ref, hourly_limit_micros } = source;
     const models = source.models.map(({ model_id, access }) => ({ model_id, access, since: null }));
     const skills = Object.entries(source.skills).map(([skill_id, { is_enabled }]) => ({ skill_id, is_enabled }));
-    const skill_permissions = source.skill_permissions.map(({ created_at: _, ...permission }) => ({ ...permission, since: null }));
+    const skill_permissions = source.skill_permissions.map((permission) => ({ ...omit(permission, 'created_at'), since: null }));
     const tools = Object.entries(source.tools).map(([tool_id, { is_enabled, configuration }]) => ({ tool_id, is_enabled, configuration }));
     const data = {
       ...identity,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Recorded } from '../event.ts';
+import { omit } from '../omit.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import { type AgentModel, type ChainLink, modelsOf } from './model-chain.ts';
 import { type PlainSettings, plainDefaults } from './plain-settings.ts';
@@ -77,10 +78,10 @@ type ClonedParts = AgentSkills & AgentTools & { models: readonly AgentModel[]; i
 
 export const settingsOf = ({ type, data, at }: Recorded<FirstEvent>): FirstSettings => {
   if (type === 'AgentCreated') {
-    const { owner_id: _, generation: __, ...settings } = data;
+    const settings = omit(data, 'owner_id', 'generation');
     return settings;
   }
-  const { owner_id: _, generation: __, source_id: ___, source_revision: ____, ...copied } = data;
+  const copied = omit(data, 'owner_id', 'generation', 'source_id', 'source_revision');
   const { models, skills, skill_permissions, tools, slack_config, ...settings } = copied;
   return {
     ...settings,

@@ -1,5 +1,6 @@
 import { applyResets, changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
+import { omit } from '../omit.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
 /** Tasks for agents, and the rules by which their answers are scored. Belongs to the platform's catalogue. */
@@ -70,7 +71,7 @@ export const initial: Benchmark = {
 export const evolve = (benchmark: Benchmark, { type, data, id, at }: Recorded<BenchmarkEvent>): Benchmark => {
   switch (type) {
     case 'BenchmarkCreated': {
-      const { generation: _, ...fields } = data;
+      const fields = omit(data, 'generation');
       return { ...benchmark, ...fields, status: 'live', id, created_at: at, updated_at: at };
     }
     case 'BenchmarkUpdated':

@@ -1,6 +1,7 @@
 import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry } from '../immutable-record.ts';
 import { usdOf } from '../money.ts';
+import { omit } from '../omit.ts';
 import { conflict, notFound, Refusal } from '../refusal.ts';
 
 /**
@@ -68,7 +69,7 @@ const withCosts = (hour: BudgetHour, costs: readonly SessionCost[]): BudgetHour 
 export const evolve = (hour: BudgetHour, { type, data }: Recorded<BudgetEvent>, transient?: Transient): BudgetHour => {
   switch (type) {
     case 'BudgetReserved': {
-      const { agent_id: _, hour: __, ...fields } = data;
+      const fields = omit(data, 'agent_id', 'hour');
       return withReservation(hour, { ...fields, settled_micros: null }, transient);
     }
     case 'BudgetSettled': {

@@ -1,4 +1,5 @@
 import type { Recorded } from '../event.ts';
+import { omit } from '../omit.ts';
 import { conflict, notFound } from '../refusal.ts';
 import { type Delivery, type DeliveryEvent, type DeliveryFacts, factsOf } from './delivery.ts';
 import type { ReleaseChecks, ReleasedFields } from './release-fields.ts';
@@ -61,7 +62,7 @@ export const isReleased = (event: Recorded): event is ReleasedEvent => event.typ
 export const releasedFacts = (facts: DeliveryFacts, { body, redactions = facts.redactions }: ReleasedFields): DeliveryFacts => {
   const described = redactions ? { ...facts, redactions } : facts;
   if (!body) return described;
-  const { parts: _, sealed: __, ...whole } = described;
+  const whole = omit(described, 'parts', 'sealed');
   return { ...whole, ...body };
 };
 

@@ -1,4 +1,5 @@
 import type { Recorded } from '../event.ts';
+import { omit } from '../omit.ts';
 
 export const category = 'acknowledgement';
 
@@ -83,7 +84,7 @@ export type Advisory = SettledDelivery & { sequence: number; outcome: Outcome | 
 /** With more deliveries, the event would not fit into one append of at most 1,000,000 bytes. */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
-const settledOf = ({ sequence: _, outcome: __, ...settled }: Advisory): SettledDelivery => settled;
+const settledOf = (advisory: Advisory): SettledDelivery => omit(advisory, 'sequence', 'outcome');
 
 /** A higher number than the last recorded one, or a later time than all recorded ones (the numbers have then restarted). */
 const isUnrecorded =

@@ -5,6 +5,7 @@ import { type DeliveryFacts, factsOf } from '../deliveries/delivery.ts';
 import type { MailFacts } from '../deliveries/mail-delivery.ts';
 import type { Recorded } from '../event.ts';
 import { labelsOf } from '../guardrails/guardrail.ts';
+import { omit } from '../omit.ts';
 import type { SkillCallFacts } from '../skill-calls/skill-call.ts';
 import { bodyPart, validAttributes } from './message-body.ts';
 import type { Message, RunnerMessageType } from './runner-message.ts';
@@ -69,7 +70,7 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
 const skillMessage = (event: Recorded, publicUrl: string): Message => {
   const { skill_id } = factsOf(event) as SkillCallFacts;
   const message = webhookMessage(event, publicUrl);
-  const { integration: _, ...attributes } = message.attributes;
+  const attributes = omit(message.attributes, 'integration');
   const source = `${publicUrl}/tenant/${event.tenant}/skills/${skill_id}`;
   return { ...message, attributes: { ...attributes, source, skill: skill_id } };
 };
@@ -78,7 +79,7 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
 const cronMessage = (event: Recorded, publicUrl: string): Message => {
   const { cron } = factsOf(event) as CronDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
-  const { integration: _, ...attributes } = message.attributes;
+  const attributes = omit(message.attributes, 'integration');
   return {
     ...message,
     occurrence: cron.occurrence_id,
@@ -98,7 +99,7 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
 const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
   const { benchmark } = factsOf(event) as BenchmarkDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
-  const { integration: _, ...attributes } = message.attributes;
+  const attributes = omit(message.attributes, 'integration');
   const source = `${publicUrl}/benchmarks/${benchmark}`;
   return { ...message, isJson: true, attributes: { ...attributes, source, benchmark, contenttrust: 'trusted' } };
 };
@@ -128,7 +129,7 @@ const credentialMessage = (event: Recorded, publicUrl: string): Message => {
 const mailMessage = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event) as MailFacts;
   const message = webhookMessage(event, publicUrl);
-  const { integration: _, ...attributes } = message.attributes;
+  const attributes = omit(message.attributes, 'integration');
   const source = `${publicUrl}/tenant/${event.tenant}/agents/${facts.agent_id}/messages`;
   return { ...message, attributes: { ...attributes, source, mailmessage: event.id } };
 };

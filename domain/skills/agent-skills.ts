@@ -1,6 +1,7 @@
 import { type Agent, type AgentEvent, assertExists } from '../agents/agent.ts';
 import type { SkillPermissionEntry } from '../agents/skill-grants.ts';
 import { jsonEqual } from '../aggregate.ts';
+import { omit } from '../omit.ts';
 import { invalid, Refusal } from '../refusal.ts';
 
 /** Of an agent; also of entries in its permissions on skills. */
@@ -70,7 +71,7 @@ export const replacePermissions =
     assertExists(agent);
     const twice = permissions.findIndex(({ skill_id }, index) => permissions.findIndex((one) => one.skill_id === skill_id) < index);
     if (twice >= 0) throw invalid(`/permissions/${twice}`, 'must not contain the same skill twice', 'duplicate');
-    const withoutDates = agent.skill_permissions.map(({ created_at: _, ...permission }) => permission);
+    const withoutDates = agent.skill_permissions.map((permission) => omit(permission, 'created_at'));
     const wanted = permissions.map(({ skill_id, action, allowed }) => ({ skill_id, action, allowed }));
     if (jsonEqual(wanted, withoutDates)) return [];
     const sinceOf = ({ skill_id, allowed }: Wanted): string | null => {

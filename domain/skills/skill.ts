@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { applyResets, changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
+import { omit } from '../omit.ts';
 import { Refusal, slugTaken } from '../refusal.ts';
 
 export const category = 'skill';
@@ -90,7 +91,7 @@ const defaults = { visibility: 'private', config_schema: null } as const;
 type CreatedEvent = Exclude<SkillEvent, { type: 'SkillUpdated' | 'SkillDeleted' }>;
 
 const created = (skill: Skill, { id, tenant, type, data, at }: Recorded<CreatedEvent>): Skill => {
-  const { generation: _, ...fields } = data;
+  const fields = omit(data, 'generation');
   const source = type === 'SkillImported' ? 'imported' : type === 'SkillInstalled' ? 'installed' : 'authored';
   return { ...skill, ...fields, status: 'live', id, tenant_id: tenant, source, created_at: at, updated_at: at };
 };

@@ -4,6 +4,7 @@ import { changedFields } from '../aggregate.ts';
 import type { PlanStatus, SubscriptionReport, Subscriptions } from '../billing/subscription.ts';
 import { type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
+import { omit } from '../omit.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 import type { ExternalLink } from './external-link.ts';
 import { type Erasure, evolveErasure, type TenantErasureEvent } from './tenant-erasure.ts';
@@ -110,11 +111,11 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
     case 'TenantErasureCompleted':
       return { erasure: evolveErasure(tenant.erasure, event as Recorded<TenantErasureEvent>) };
     case 'TenantCreated': {
-      const { generation: _, ...fields } = data;
+      const fields = omit(data, 'generation');
       return { ...fields, status: 'active', id, created_at: at };
     }
     case 'TenantUpdated': {
-      const { reason: _, ...fields } = data;
+      const fields = omit(data, 'reason');
       return {
         ...fields,
         ...(data.external_mail_enabled === undefined ? {} : { is_mail_blocked_by_platform: !data.external_mail_enabled }),

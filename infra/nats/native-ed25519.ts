@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { omit } from '../../domain/omit.ts';
 // This import must come first, because it sets the Ed25519 helper that is replaced below.
 import 'nkeys.js';
 import { getEd25519Helper, setEd25519Helper } from 'nkeys.js/lib/helper.js';
@@ -17,7 +18,7 @@ const publicKey = (key: KeyObject): Buffer => Buffer.from(createPublicKey(key).e
  * alternative: it takes 40 to 80 ms, and the NATS client needs nkeys.js in any case.
  */
 export const installNativeEd25519 = (): void => {
-  const { fromSeed: _, sign: __, ...others } = getEd25519Helper();
+  const others = omit(getEd25519Helper(), 'fromSeed', 'sign');
   setEd25519Helper({
     ...others,
     fromSeed: (seed: Uint8Array) => {

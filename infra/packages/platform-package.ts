@@ -1,5 +1,6 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { omit } from '../../domain/omit.ts';
 import { bundleProgram } from '../processes/bundle-program.ts';
 import { PROGRAM_ROOT } from '../program.ts';
 import { compile } from './client-declarations.ts';
@@ -28,7 +29,7 @@ export const writePlatformPackage = (dir: string, project: ProjectPackage): void
   for (const name of ['README.md', 'LICENSE', 'docs']) cpSync(join(PROGRAM_ROOT, name), join(dir, name), { recursive: true });
   cpSync(join(PROGRAM_ROOT, 'docs/changelog.md'), join(dir, 'CHANGELOG.md'));
   const { version, description, license, engines, optionalDependencies } = project;
-  const { esbuild: _, ...dependencies } = project.dependencies;
+  const dependencies = omit(project.dependencies, 'esbuild');
   writeFileSync(
     join(dir, 'package.json'),
     JSON.stringify(

@@ -1,4 +1,5 @@
 import { parseStream, type Recorded } from '../../domain/event.ts';
+import { omit } from '../../domain/omit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type SealedWith, sealedWith } from '../../domain/sealed-data.ts';
 import { LogError, type NewEvent } from '../eventstore/event-log.ts';
@@ -60,7 +61,7 @@ const seal = (place: EventPlace, event: BytesEvent, { kid, key }: ContentKey): B
 const open = (event: Recorded, { key }: ContentKey): Recorded => {
   // Use the name of the stream, because callers may change the separate fields in a copy of the event.
   const place = parseStream(event.stream)!;
-  const { sealed: _, ...facts } = event.meta.facts!;
+  const facts = omit(event.meta.facts!, 'sealed');
   try {
     const data = openBytes(key, associatedDataOf(place, event.event_id), event.data as Uint8Array);
     return { ...event, data, meta: { ...event.meta, facts } };

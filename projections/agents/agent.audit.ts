@@ -2,6 +2,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import type { ChainLink } from '../../domain/agents/model-chain.ts';
 import type { ClonedAgent } from '../../domain/agents/new-agent.ts';
 import type { SkillPermissionEntry } from '../../domain/agents/skill-grants.ts';
+import { omit } from '../../domain/omit.ts';
 import { type AuditOf, allFields, SECRET } from '../audit-record.ts';
 import type { Row } from '../projection.ts';
 
@@ -18,11 +19,11 @@ const modelsOf = ({ models }: { readonly models?: readonly ChainLink[] }): Row =
   models ? { models: models.map(({ model_id, access }) => ({ model_id, access })) } : {};
 
 const permissionsOf = (permissions: readonly SkillPermissionEntry[]): Row => ({
-  skill_permissions: permissions.map(({ since: _, ...permission }) => permission),
+  skill_permissions: permissions.map((permission) => omit(permission, 'since')),
 });
 
-const clonedAgent = ({ source_id: _, source_revision: __, slack_config: ___, ...copied }: ClonedAgent): Row => {
-  const { models, skills, tools, skill_permissions, ...fields } = copied;
+const clonedAgent = (cloned: ClonedAgent): Row => {
+  const { models, skills, tools, skill_permissions, ...fields } = omit(cloned, 'source_id', 'source_revision', 'slack_config');
   return {
     can_author_skills: Agent.initial.can_author_skills,
     ...newAgent(fields),

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
+import { omit } from '../../domain/omit.ts';
 import type { Database } from '../database.ts';
 import { containsPattern, defineList, defineQuery } from '../query.ts';
 import { DOC_SEPARATOR, type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
@@ -139,7 +140,7 @@ const listArgs = (
   tenant_id: string,
   { visibility, favorites = NO_FAVORITES, q, favorite, ids, ...filter }: AgentFilter & VisibleAgents,
 ) => {
-  const { all: _, ...visible } = visibility;
+  const visible = omit(visibility, 'all');
   const marked = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
   const among = favorite === undefined ? (ids ? { only: ids } : {}) : favorite ? { only: marked } : { except: marked };
   const { is_active, kind } = filter;

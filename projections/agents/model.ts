@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
@@ -66,7 +67,7 @@ export const models = {
   tables: [table, modelTenants],
   on: {
     ModelRegistered: (event) => {
-      const { open_to: _, ...row } = Model.evolve(Model.initial, event);
+      const row = omit(Model.evolve(Model.initial, event), 'open_to');
       return insert('models', row);
     },
     ModelUpdated: ({ id, at, data }) => patch('models', { id }, { ...data, updated_at: at }),

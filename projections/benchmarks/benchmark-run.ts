@@ -4,6 +4,7 @@ import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import { type Change, insert, insertDerived, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 
@@ -126,15 +127,8 @@ export const benchmarkRuns = {
   on: {
     BenchmarkRunQueued: (event) => {
       const run = BenchmarkRun.evolve(BenchmarkRun.initial, event);
-      const {
-        results: _,
-        task_ids,
-        evaluator_strategy: __,
-        evaluator_config: ___,
-        trajectory_builder: ____,
-        dataset_uri: _____,
-        ...row
-      } = run;
+      const shown = omit(run, 'results', 'evaluator_strategy', 'evaluator_config', 'trajectory_builder', 'dataset_uri');
+      const { task_ids, ...row } = shown;
       return [
         insert('runs', { ...row, tasks: task_ids.map(BenchmarkRun.pendingTask), open_since: event.at }),
         fileOf(event, run.agent_id, DATASET, run.dataset_sha256),

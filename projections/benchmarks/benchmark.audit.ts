@@ -1,4 +1,5 @@
 import type { BenchmarkEvent } from '../../domain/benchmarks/benchmark.ts';
+import { omit } from '../../domain/omit.ts';
 import { type AuditOf, allFields } from '../audit-record.ts';
 
 export const benchmarkAudit = {
@@ -7,7 +8,7 @@ export const benchmarkAudit = {
     activity: 'create',
     first: true,
     name: 'display_name',
-    fields: ({ generation: _, ...fields }) => ({ ...fields, retired: false }),
+    fields: (fields) => ({ ...omit(fields, 'generation'), retired: false }),
   },
   BenchmarkUpdated: {
     summary: 'changed {fields} of the benchmark {resource}',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as Benchmark from '../../domain/benchmarks/benchmark.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
@@ -56,7 +57,7 @@ export const benchmarks = {
   tables: [table],
   on: {
     BenchmarkCreated: (event) => {
-      const { status: _, ...row } = Benchmark.evolve(Benchmark.initial, event);
+      const row = omit(Benchmark.evolve(Benchmark.initial, event), 'status');
       return insert('benchmarks', row);
     },
     BenchmarkUpdated: ({ id, at, data }) => patch('benchmarks', { id }, { ...data, updated_at: at }),

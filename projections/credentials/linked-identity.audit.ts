@@ -1,4 +1,5 @@
 import type { LinkedIdentityEvent } from '../../domain/credentials/linked-identity.ts';
+import { omit } from '../../domain/omit.ts';
 import { type AuditOf, SECRET } from '../audit-record.ts';
 
 export const linkedIdentityAudit = {
@@ -6,18 +7,18 @@ export const linkedIdentityAudit = {
     summary: 'stored the database credential {resource}',
     activity: 'create',
     severity: 'low',
-    fields: ({ sealed_password: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
+    fields: (fields) => ({ ...omit(fields, 'sealed_password'), connected: true, secret: SECRET }),
   },
   IdentityLinked: {
     summary: 'connected the account {resource}',
     activity: 'update',
     severity: 'low',
-    fields: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
+    fields: (fields) => ({ ...omit(fields, 'sealed_tokens'), connected: true, secret: SECRET }),
   },
   IdentityTokensRefreshed: {
     summary: 'renewed the tokens of the account {resource}',
     activity: 'update',
-    fields: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
+    fields: (fields) => ({ ...omit(fields, 'sealed_tokens'), connected: true, secret: SECRET }),
   },
   IdentityResealed: { summary: 'encrypted the secret of the account {resource} with a new data key', activity: 'update' },
   IdentityRefreshRefused: {

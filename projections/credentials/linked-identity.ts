@@ -4,6 +4,7 @@ import { isAboutAccount } from '../../domain/credentials/token-error.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import { type Change, insertDerived, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
 
@@ -63,14 +64,8 @@ type EventOf<Type> = Recorded<Extract<LinkedIdentity.LinkedIdentityEvent, { type
  * `created_at` stays.
  */
 const linked = (event: EventOf<'DatabaseCredentialStored' | 'IdentityLinked'>): Change => {
-  const {
-    status: _,
-    sealed: __,
-    access_revision: ___,
-    refreshable,
-    database,
-    ...row
-  } = LinkedIdentity.evolve(LinkedIdentity.initial, event);
+  const identity = LinkedIdentity.evolve(LinkedIdentity.initial, event);
+  const { refreshable, database, ...row } = omit(identity, 'status', 'sealed', 'access_revision');
   const key = { tenant_id: row.tenant_id, id: row.id };
   const complete = ({ old }: Readonly<Record<string, Row | null>>): Row => ({
     created_at: old && old.unlinked !== true ? old.created_at : row.created_at,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { PreviewField } from '../../domain/deliveries/payload-preview.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/deliveries/replay-guard.ts';
+import { omit } from '../../domain/omit.ts';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { type DeliveryListRow, type DeliveryRead, table } from './delivery.ts';
@@ -121,7 +122,8 @@ export const deliveryPage = async (
     previews(verified),
   ]);
   const failures = await Promise.all(found.map((delivery) => lastFailureOf(delivery, openTexts)));
-  const complete = ({ place: _, last_report: __, last_texts: ___, ...stored }: StoredDoc, n: number): ListDoc => {
+  const complete = (whole: StoredDoc, n: number): ListDoc => {
+    const stored = omit(whole, 'place', 'last_report', 'last_texts');
     const delivery = { ...withRedeliveries(stored), last_failure: failures[n]!, preview: previewOf.get(stored.id) ?? null };
     const mark = markOf.get(delivery.id);
     const replay_suspect = marked[n] === true && mark?.is_replay === true;

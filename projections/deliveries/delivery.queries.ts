@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { isAccepted } from '../../domain/deliveries/delivery.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/deliveries/replay-guard.ts';
 import { comparePositions, type Position, parseToken, sortKey } from '../../domain/event.ts';
+import { omit } from '../../domain/omit.ts';
 import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
 import { defineList, defineQuery } from '../query.ts';
 import { type Doc, pagesOf, type Reads, type Source } from '../read-model.ts';
@@ -153,7 +154,8 @@ const withPublications = async (
  * if it is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
-  const { failures, reports = [], last_report: _, last_texts: __, ...stored } = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
+  const whole = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
+  const { failures, reports = [], ...stored } = omit(whole, 'last_report', 'last_texts');
   const row = withStop(stored);
   const messages = row.causation.map(({ event_id }) => event_id);
   const attempts = allAttempts({ attempts: row.attempts, failures, reports }, messages).map((attempt) => ({ ...attempt, report: null }));

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
+import { omit } from '../../domain/omit.ts';
 import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -66,7 +67,7 @@ export const apikeys = {
   tables: [table],
   on: {
     ApiKeyCreated: (event) => {
-      const { status: _, digest: __, ...row } = ApiKey.evolve(ApiKey.initial, event);
+      const row = omit(ApiKey.evolve(ApiKey.initial, event), 'status', 'digest');
       return insert('apikeys', row);
     },
     ApiKeyRenamed: ({ id, data }) => patch('apikeys', { id }, { name: data.name }),

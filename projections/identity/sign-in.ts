@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
+import { omit } from '../../domain/omit.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
@@ -43,7 +44,7 @@ export const signIns = {
   tables: [table],
   on: {
     SignedIn: (event) => {
-      const { status: _, digest: __, signed_in_at: created_at, ...row } = SignIn.evolve(SignIn.initial, event);
+      const { signed_in_at: created_at, ...row } = omit(SignIn.evolve(SignIn.initial, event), 'status', 'digest');
       return insert('sign_ins', { ...row, created_at, ip: event.meta.ip ?? null, user_agent: event.meta.userAgent ?? null });
     },
     SignInSeen: ({ id, at }) => patch('sign_ins', { id }, { last_seen_at: at }),

@@ -3,6 +3,7 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { type ApiKeyEvent, category as keyCategory } from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
+import { omit } from '../../domain/omit.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -77,7 +78,7 @@ export const users = {
   tables: [table, memberships],
   on: {
     UserRegistered: (event) => {
-      const { status: _, favorites: __, ...row } = User.evolve(User.initial, event);
+      const row = omit(User.evolve(User.initial, event), 'status', 'favorites');
       return insert('users', row);
     },
     UserSeen: ({ id, at }) => patch('users', { id }, { last_login_at: at }),

@@ -1,4 +1,5 @@
 import type { IntegrationEvent } from '../../domain/integrations/integration.ts';
+import { omit } from '../../domain/omit.ts';
 import { type AuditOf, allFields, SECRET } from '../audit-record.ts';
 import { tenantGuardrailsAudit } from '../guardrails/tenant-guardrails.audit.ts';
 
@@ -7,14 +8,14 @@ export const integrationAudit = {
     summary: 'connected the {provider} integration {resource}',
     activity: 'create',
     first: true,
-    fields: ({ sealed_secret: _, tenant_id: __, ...fields }) => ({ ...fields, is_paused: false, connected: true }),
+    fields: (fields) => ({ ...omit(fields, 'sealed_secret', 'tenant_id'), is_paused: false, connected: true }),
   },
   IntegrationUpdated: { summary: 'changed {fields} of the integration {resource}', activity: 'update', fields: allFields },
   IntegrationSecretRotated: {
     summary: 'rotated the secret of the integration {resource}',
     activity: 'update',
     severity: 'low',
-    fields: ({ sealed_secret: _, ...fields }) => ({ ...fields, secret: SECRET }),
+    fields: (fields) => ({ ...omit(fields, 'sealed_secret'), secret: SECRET }),
   },
   IntegrationSecretResealed: { summary: 'encrypted the secret of the integration {resource} with a new data key', activity: 'update' },
   IntegrationPreviousSecretDropped: {

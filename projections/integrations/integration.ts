@@ -5,6 +5,7 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Integration from '../../domain/integrations/integration.ts';
 import { PROVIDERS } from '../../domain/integrations/provider.ts';
+import { omit } from '../../domain/omit.ts';
 import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
@@ -111,13 +112,8 @@ export const integrations = {
   tables: [table, integrationCounter.table],
   on: {
     IntegrationConnected: (event) => {
-      const {
-        status: _,
-        sealed_secret: __,
-        sealed_previous_secret: ___,
-        guardrails: ____,
-        ...row
-      } = Integration.evolve(Integration.initial, event);
+      const integration = Integration.evolve(Integration.initial, event);
+      const row = omit(integration, 'status', 'sealed_secret', 'sealed_previous_secret', 'guardrails');
       return [
         insert('integrations', { ...row, url: Integration.inboundPath(row.id), disconnected: false }),
         integrationCounter.add(row.tenant_id, 1),

@@ -6,6 +6,7 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { MailEvent } from '../../domain/mail/mail.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
+import { omit } from '../../domain/omit.ts';
 import { add, type Change, insert, insertDerived, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
 
@@ -86,7 +87,7 @@ export const table = {
 } as const satisfies Table;
 
 const shown = (mailbox: Mailbox.Mailbox): Row => {
-  const { status: _, ...row } = mailbox;
+  const row = omit(mailbox, 'status');
   const is_active = Mailbox.isActive(mailbox);
   const enabled_external_id = row.kind === 'external' && row.is_enabled ? row.id : null;
   return { ...row, is_active, is_paused: !is_active, enabled_external_id };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Listing from '../../domain/marketplace/listing.ts';
+import { omit } from '../../domain/omit.ts';
 import type { SkillEvent } from '../../domain/skills/skill.ts';
 import { add, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -75,7 +76,7 @@ export const listings = {
   tables: [table, bundleTable],
   on: {
     ListingCreated: (event) => {
-      const { status: _, versions: __, ...row } = Listing.evolve(Listing.initial, event);
+      const row = omit(Listing.evolve(Listing.initial, event), 'status', 'versions');
       return insert('listings', { ...row, publisher_id: row.tenant_id, installs: 0 });
     },
     ListingVersionPublished: ({ id, at, data: { version, sha256 } }) => [

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import * as Blackout from '../../domain/schedule/blackout.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -60,7 +61,7 @@ export const blackouts = {
   tables: [table, blackoutCounter.table],
   on: {
     BlackoutDeclared: (event) => {
-      const { status: _, ...row } = Blackout.evolve(Blackout.initial, event);
+      const row = omit(Blackout.evolve(Blackout.initial, event), 'status');
       return [insert('blackouts', row), blackoutCounter.add(event.tenant, 1)];
     },
     BlackoutChanged: ({ tenant, id, at, data }) => patch('blackouts', { tenant_id: tenant, id }, { ...data, updated_at: at }),

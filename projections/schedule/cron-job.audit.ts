@@ -1,9 +1,9 @@
+import { omit } from '../../domain/omit.ts';
 import type { CronJobEvent } from '../../domain/schedule/cron-job.ts';
 import type { AuditOf } from '../audit-record.ts';
 import type { Row } from '../projection.ts';
 
-const jobFields = ({ sealed_headers: _, next_fire_at: __, ...fields }: Extract<CronJobEvent, { type: 'CronJobUpdated' }>['data']): Row =>
-  fields;
+const jobFields = (data: Extract<CronJobEvent, { type: 'CronJobUpdated' }>['data']): Row => omit(data, 'sealed_headers', 'next_fire_at');
 
 export const cronJobAudit = {
   CronJobCreated: { summary: 'created the cron job {resource}', activity: 'create', first: true, fields: jobFields },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Recorded, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
@@ -258,11 +259,14 @@ export const cronJobs = {
   tables: [table, runTable, cronJobCounter.table],
   on: {
     CronJobCreated: (event) => {
-      const { sealed_headers: _, scheduled_at: __, target_agent_id: ___, ...row } = CronJob.evolve(CronJob.initial, event);
+      const row = omit(CronJob.evolve(CronJob.initial, event), 'sealed_headers', 'scheduled_at', 'target_agent_id');
       return [insert('jobs', { ...row, deleted: false }), cronJobCounter.add(event.tenant, 1)];
     },
-    CronJobUpdated: ({ tenant, id, at, revision, data: { sealed_headers: _, target_agent_id: __, ...data } }) =>
-      patch('jobs', { tenant_id: tenant, id }, { ...data, updated_at: at, ...('next_fire_at' in data && { schedule_revision: revision }) }),
+    CronJobUpdated: ({ tenant, id, at, revision, data }) => {
+      const fields = omit(data, 'sealed_headers', 'target_agent_id');
+      const changed = { ...fields, updated_at: at, ...('next_fire_at' in data && { schedule_revision: revision }) };
+      return patch('jobs', { tenant_id: tenant, id }, changed);
+    },
     CronJobHeadersResealed: ({ tenant, id, at }) => patch('jobs', { tenant_id: tenant, id }, { updated_at: at }),
     CronJobPaused: ({ tenant, id, at, revision }) =>
       patch('jobs', { tenant_id: tenant, id }, { status: 'paused', next_fire_at: null, schedule_revision: revision, updated_at: at }),

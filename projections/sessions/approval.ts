@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Recorded, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import * as Approval from '../../domain/sessions/approval.ts';
 import { type Change, type Handler, insert, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -86,7 +87,7 @@ const closed = (event: Closing): Change[] => {
 
 export const onApproval = {
   ApprovalRequested: (event) => {
-    const { sealed_request: _, sealed_comment: __, message_id: id, ...row } = Approval.requestedApproval(event);
+    const { message_id: id, ...row } = omit(Approval.requestedApproval(event), 'sealed_request', 'sealed_comment');
     return insert('approvals', { ...row, id, tenant_id: event.tenant, due_at: row.expires_at, place: sortKey(event.position) });
   },
   ApprovalDecided: closed,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import { category as ACKNOWLEDGEMENT, type AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { add, type Change, insert, type Projection, patch } from '../projection.ts';
@@ -181,7 +182,7 @@ type Started = Recorded<Extract<Session.SessionEvent, { type: 'SessionStarted' }
 const inserted = (event: Started): Change => {
   const { id, tenant, at, data } = event;
   const { created_by_id } = Session.evolve(Session.initial, event);
-  const { cause_kind: _, cause_id: __, ...shown } = data;
+  const shown = omit(data, 'cause_kind', 'cause_id');
   const { expires_at, user_id, continues_id = null } = shown;
   return insert('sessions', {
     ...shown,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import type { SkillWebhookEvent } from '../../domain/skill-calls/skill-webhook.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import { type Change, type Changes, insert, type Projection, patch } from '../projection.ts';
@@ -93,7 +94,7 @@ export const table = {
 export const skillCounter = tenantCounter('skill', 'skills');
 
 const insertSkill = (event: Parameters<typeof Skill.evolve>[1]): Changes => {
-  const { status: _, ...row } = Skill.evolve(Skill.initial, event);
+  const row = omit(Skill.evolve(Skill.initial, event), 'status');
   return [insert('skills', { ...row, deleted: false }), skillCounter.add(event.tenant, 1)];
 };
 

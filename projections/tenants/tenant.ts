@@ -5,6 +5,7 @@ import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { ApiKeyEvent } from '../../domain/identity/api-key.ts';
+import { omit } from '../../domain/omit.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { PlanRead } from '../billing/plan.ts';
 import { add, insert, type Projection, patch, type Row, remove } from '../projection.ts';
@@ -182,7 +183,7 @@ export const tenants = {
       insert('activity', { tenant_id: event.id, last_active_at: null }),
     ],
     TenantUpdated: (event) => {
-      const { reason: _, ...fields } = event.data;
+      const fields = omit(event.data, 'reason');
       return patchTenant(fields)(event);
     },
     TenantPlanChanged: (event) => patchTenant({ plan_id: event.data.plan_id })(event),
@@ -190,7 +191,7 @@ export const tenants = {
     PaymentEventRecorded: patchTenant({}),
     TenantSettingsChanged: (event) => {
       // No list shows the links, so only the tenant's own stream contains them.
-      const { external_links: _, ...fields } = event.data;
+      const fields = omit(event.data, 'external_links');
       return patchTenant(fields)(event);
     },
     TenantSuspended: patchTenant({ is_suspended: true }),

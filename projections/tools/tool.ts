@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { omit } from '../../domain/omit.ts';
 import type * as Connector from '../../domain/tools/connector.ts';
 import * as Tool from '../../domain/tools/tool.ts';
 import { insert, type Key, type Projection, patch } from '../projection.ts';
@@ -59,11 +60,11 @@ export const tools = {
   tables: [table],
   on: {
     ToolRegistered: (event) => {
-      const { status: _, ...row } = Tool.evolve(Tool.initial, event);
+      const row = omit(Tool.evolve(Tool.initial, event), 'status');
       return insert('tools', { ...row, deleted: false });
     },
     ToolReserved: (event) => {
-      const { status: _, ...row } = Tool.evolve(Tool.initial, event);
+      const row = omit(Tool.evolve(Tool.initial, event), 'status');
       return insert('tools', { ...row, deleted: true });
     },
     ToolUpdated: ({ tenant, id, at, data }) => patch('tools', keyOf(tenant, id), { ...data, updated_at: at }),

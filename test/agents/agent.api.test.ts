@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
@@ -82,7 +83,7 @@ test('creating and updating an agent store every field of the request', async ()
   };
   const agent = await createAgent(full);
   for (const [name, value] of Object.entries(full)) assert.is(agent[name], value, name);
-  const { kind: _, ...changeable } = full;
+  const changeable = omit(full, 'kind');
   const changes = { ...changeable, name: 'Critic', external_mail_enabled: false, is_active: false, ssh_public_key: 'ssh-ed25519 AAAA' };
   const plain = await createAgent();
   const answer = await patch(plain, changes);
@@ -116,7 +117,7 @@ test('an update does not change fields that it does not name; null clears a fiel
   const answer = await patch(agent, Object.fromEntries([...names, ...fields].map((name) => [name, null])));
   const cleared = answer.body as Json;
   assert.is(answer.status, 200, answer.text);
-  const { kind: _, ...defaults } = DEFAULTS;
+  const defaults = omit(DEFAULTS, 'kind');
   for (const [name, value] of Object.entries(defaults)) assert.is(cleared[name], value, name);
   assert.equal([cleared.name, cleared.is_active, cleared.ssh_public_key, cleared.external_mail_enabled], ['Reviewer', false, null, true]);
 });

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
@@ -101,7 +102,7 @@ test("registering a second model with the same provider and slug gets 409; a ten
 
 test('a new model has default values for optional fields that the request lacks; a request with a value that is too long or has a wrong type is refused', async () => {
   const { body } = await postModel();
-  const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
+  const rest = omit(body as Json, 'id', 'created_at', 'updated_at', 'slug');
   const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };
   assert.equal(rest, { provider: 'anthropic', name: 'Model', available_to_all_tenants: true, is_free: false, status: 'active', ...empty });
   for (const [field, limit] of [

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkExport } from '../../api/console/browser/export-check.mjs';
+import { omit } from '../../domain/omit.ts';
 import { describeVerification, verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { root } from '../fixtures/child-process.ts';
 import type { Content } from '../fixtures/export-edits.ts';
@@ -199,7 +200,7 @@ const run = (...words: string[]): { code: number | null; output: string } => {
 test('a file without entries has an exit code of its own, and so has a file that is empty', async () => {
   const [manifest] = contentsOfMade(made(2));
   const bare = { ...manifest!, text: JSON.stringify({ format: 'annals export v2', tenant_id: 'c9jpfsapokir73x0gc7lerkjb' }) };
-  const { secret: _, ...key } = first;
+  const key = omit(first, 'secret');
   const empty = written(fileOf([bare]));
   const withKey = written(fileOf([bare, { kind: 'key', text: JSON.stringify(key) }]));
   for (const words of [[empty], [withKey]]) {

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fold } from '../../domain/aggregate.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
+import { omit } from '../../domain/omit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { given, recorded } from '../fixtures/given.ts';
 
@@ -28,7 +29,7 @@ const request = (name: string, amount_micros: number, more: Wanted = {}): Budget
   ...more,
 });
 const reserved = (name: string, amount_micros: number, more: Wanted = {}): BudgetHour.BudgetEvent => {
-  const { costs: _, ...fields } = request(name, amount_micros, more);
+  const fields = omit(request(name, amount_micros, more), 'costs');
   return { type: 'BudgetReserved', data: { agent_id: AGENT, hour: HOUR, ...fields } };
 };
 const settled = (name: string, settled_micros: number): BudgetHour.BudgetEvent => ({

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { callOperation } from '../../infra/cli/api/call-operation.ts';
 import { describeOperation, listOperations } from '../../infra/cli/api/describe-operations.ts';
 import { mainFile } from '../faults/running-platform.ts';
@@ -17,7 +18,7 @@ type Json = Record<string, unknown>;
 
 const p = await createTestPlatform();
 const server = createServer(async (request, response) => {
-  const { 'accept-encoding': _, ...headers } = request.headers as Record<string, string>;
+  const headers = omit(request.headers as Record<string, string>, 'accept-encoding');
   const body = request.method === 'GET' ? {} : { body: await buffer(request) };
   const answer = await p.app.request(request.url!, { method: request.method!, headers, ...body });
   response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer()));

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { draftOf, type PreviewArguments, previewCronJob } from '../../infra/cli/preview-cron-job.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -10,7 +11,7 @@ type Json = Record<string, unknown>;
 
 const p = await createTestPlatform();
 const server = createServer(async (request, response) => {
-  const { 'accept-encoding': _, ...headers } = request.headers as Record<string, string>;
+  const headers = omit(request.headers as Record<string, string>, 'accept-encoding');
   const body = request.method === 'GET' ? {} : { body: await buffer(request) };
   const answer = await p.app.request(request.url!, { method: request.method!, headers, ...body });
   response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(await answer.text());

@@ -1,10 +1,12 @@
 // limit: 180 s for this file (test/run.ts)
+
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
+import { omit } from '../../domain/omit.ts';
 import { openOperatorContext } from '../../infra/cli/operator-context.ts';
 import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
@@ -13,7 +15,7 @@ import { lentPlatform } from '../fixtures/running-platform.ts';
 const onPlatform = lentPlatform();
 
 const login = async ({ data }: KillablePlatform, words: readonly string[] = [], more: NodeJS.ProcessEnv = {}) => {
-  const { DISPLAY: _, WAYLAND_DISPLAY: __, ...base } = unconfiguredEnvironment();
+  const base = omit(unconfiguredEnvironment(), 'DISPLAY', 'WAYLAND_DISPLAY');
   const env = { ...base, ANNALS_DATA: data, ...more };
   const program = startProgram(process.execPath, [mainFile, 'login', ...words], { env });
   const code = await program.ended;

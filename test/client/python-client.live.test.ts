@@ -1,4 +1,5 @@
 // limit: 180 s for this file (test/run.ts)
+
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { root } from '../fixtures/child-process.ts';
 import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
@@ -31,7 +33,7 @@ let lostAnswers = 0;
 const statuses: number[] = [];
 
 const sentHeaders = ({ headers }: IncomingMessage): Record<string, string> => {
-  const { 'accept-encoding': _, ...others } = headers as Record<string, string>;
+  const others = omit(headers as Record<string, string>, 'accept-encoding');
   return others;
 };
 
@@ -47,7 +49,7 @@ const server = createServer(async (request, response) => {
     lostAnswers -= 1;
     return void request.socket.destroy();
   }
-  const { 'content-encoding': __, ...sent } = Object.fromEntries(answer.headers);
+  const sent = omit(Object.fromEntries(answer.headers), 'content-encoding');
   response.writeHead(answer.status, sent).end(Buffer.from(await answer.arrayBuffer()));
 }).listen(0, '127.0.0.1');
 await once(server, 'listening');

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createCronJob, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
@@ -92,7 +93,7 @@ test('the budgets of all agents are listed, the fullest first, with what their s
     ['Full', 1, 1],
     ['Idle', 5, 0],
   ] as const) {
-    const { agent: _, ...session } = { ...(await seedSession(p, await createAgent(p, name))), agent: null };
+    const session = omit({ ...(await seedSession(p, await createAgent(p, name))), agent: null }, 'agent');
     const { id } = p.eventsOf('AgentCreated').at(-1)!;
     limited.push(id);
     await p.send('PUT', `${p.tenant}/agents/${id}/budget`, { body: { hourly_limit_usd: limit } });

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { chunkStream } from '../../domain/bodies/delivery-body.ts';
 import { sampleEvents } from '../../domain/integrations/sample-delivery.ts';
+import { omit } from '../../domain/omit.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { compareText } from '../../projections/column-values.ts';
 import { deliveryById } from '../../projections/deliveries/delivery.queries.ts';
@@ -31,7 +32,7 @@ const byTime = (column: string) => (a: Row, b: Row) =>
 const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
   selected.toSorted(byTime('received_at')).map((row) => {
     const [first] = rows.filter(({ sha256 }) => sha256 === row.sha256).toSorted((a, b) => byTime('received_at')(b, a));
-    const { place: _, last_report: __, last_texts: ___, ...delivery } = withRedeliveries(JSON.parse(row.list_doc as string));
+    const delivery = omit(withRedeliveries(JSON.parse(row.list_doc as string)), 'place', 'last_report', 'last_texts');
     return { ...delivery, replay_suspect: row.sha256 !== null && first!.id !== row.id, preview: null };
   });
 
@@ -89,7 +90,8 @@ test('the rows of integrations and deliveries in Postgres equal those that the l
 
   const row = rows.find(({ id }) => id === json.id)!;
   const stored = withRedeliveries(JSON.parse(row.doc as string));
-  const { place: _, failures: __, reports, last_report: ___, last_texts: ____, stopped: _____, expired_at, ...delivery } = stored;
+  const kept = omit(stored, 'place', 'failures', 'last_report', 'last_texts', 'stopped');
+  const { reports, expired_at, ...delivery } = kept;
   type Step = { readonly actor: object };
   const causation = (delivery.causation as readonly Step[]).map((step) => ({
     ...step,

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Rejection } from '../../domain/deliveries/rejection.ts';
+import { omit } from '../../domain/omit.ts';
 import { rejectionCounter, rejectionWriter } from '../../infra/refusals/webhook-rejections.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
@@ -111,7 +112,7 @@ test('if rejections cannot be recorded, a log line says that they are kept in me
   const lines: [number, string][] = [];
   const warn = ({ lost }: { lost: number }, message: string) => void lines.push([lost, message]);
   const writer = rejectionWriter({ log: given.log, logger: { warn } as never, now: () => new Date().toISOString() });
-  const { delivery_id: _, ...refused } = rejection('192.0.2.9');
+  const refused = omit(rejection('192.0.2.9'), 'delivery_id');
   const endOutage = given.log.outage();
   writer.record({ id: given.hook, tenant_id: given.tenant_id } as never, refused, new Date().toISOString());
   await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -129,7 +130,7 @@ test('two processes can record rejections of the same integration at the same ti
   const other = rejectionWriter({ log: given.log, logger: { warn: () => {} }, now: () => new Date().toISOString() });
   const integration = { id: given.hook, tenant_id: given.tenant_id };
   await given.deliver('{}', { 'x-hub-signature-256': null });
-  const { delivery_id: _, ...theirs } = rejection('192.0.2.9');
+  const theirs = omit(rejection('192.0.2.9'), 'delivery_id');
   other.record(integration as never, theirs, new Date().toISOString());
   await Promise.all([other.close(), given.close()]);
   assert.is(given.ofType('WebhookRejected').length, 2);

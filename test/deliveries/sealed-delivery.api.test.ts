@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
+import { omit } from '../../domain/omit.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
@@ -86,7 +87,7 @@ test('a delivery that was recorded before bodies were encrypted can be read', as
   const hook = await given();
   await hook.deliver('sealed');
   const [sealed] = hook.accepted();
-  const { sealed: _, ...facts } = sealed!.meta.facts!;
+  const facts = omit(sealed!.meta.facts!, 'sealed');
   const id = 'c0123456789abcdefghijklmn';
   const meta = { ...sealed!.meta, facts: { ...facts, provider_delivery_id: 'old' } };
   await hook.log.append(`delivery-${hook.tenant_id}.${id}`, 'none', [

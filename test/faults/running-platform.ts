@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
+import { omit } from '../../domain/omit.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
@@ -90,7 +91,7 @@ export const connectPlatform = (
    */
   const startServeProcess = async (more: NodeJS.ProcessEnv = {}): Promise<string> => {
     const PORT = String(await freePort());
-    const { SMTP_LISTEN: _, ...alone } = env;
+    const alone = omit(env, 'SMTP_LISTEN');
     const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...alone, ...services(), PORT, ...more } });
     otherPrograms.push(program);
     await program.waitForOutput(/"listening"/);

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { checkNats } from '../../infra/health/nats-check.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { withNatsServer } from '../fixtures/nats-server.ts';
@@ -65,7 +66,7 @@ test(
     is((await checkNats(address, ADVICE)).level, 'ok');
     const { streams } = await manager(nats);
     await streams.delete(STREAM);
-    const { description: _, ...unmarked } = config;
+    const unmarked = omit(config, 'description');
     await streams.add(unmarked);
     const { level, message } = await checkNats(address, ADVICE);
     is(level, 'warn');

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRequestLog, MAX_LINES_PER_INTERVAL } from '../../infra/http/request-log.ts';
 import { createRequestObserver } from '../../infra/http/request-observer.ts';
@@ -24,7 +25,7 @@ const startPlatform = async (level: 'debug' | 'info', intervalMs = INTERVAL_MS) 
   /** Returns the log lines since the last call, without the fields that differ in every run. */
   const takeLines = (): Line[] =>
     lines.splice(0).map((line) => {
-      const { time: _, pid: __, hostname: ___, ms, ...fields } = JSON.parse(line) as Line;
+      const { ms, ...fields } = omit(JSON.parse(line) as Line, 'time', 'pid', 'hostname');
       return { ...fields, ...('request_id' in fields ? { timed: typeof ms === 'number' && ms > 0 } : {}) };
     });
   return { platform, takeLines, registry, observer, closeLog: log.close };

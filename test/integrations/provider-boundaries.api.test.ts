@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { factsOf } from '../../domain/deliveries/delivery.ts';
 import { PROVIDERS, type Provider } from '../../domain/integrations/provider.ts';
+import { omit } from '../../domain/omit.ts';
 import { createProviderPayloads, expectedAnswer, type ProviderPayload } from '../fixtures/provider-payloads.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
 import { type Answer, createWebhookPlatform } from '../fixtures/webhook-platform.ts';
@@ -160,7 +161,7 @@ for (const provider of PROVIDERS) {
       const { body, headers = {} } = payloadOf(provider);
       const url = `https://annals.test/hooks/inbound/${hook}`;
       const send = (id: string | null): Promise<Answer> => {
-        const { [idHeader]: _, 'x-shopify-event-id': __, ...others } = headers;
+        const others = omit(headers, idHeader, 'x-shopify-event-id');
         const signed = SIGNERS[provider].headersOf({ body, url, id: id ?? '', seconds: now() });
         const all = { 'content-type': 'application/json', ...others, ...signed, ...(id === null ? {} : { [idHeader]: id }) };
         if (id === null) delete (all as Headers)[idHeader];

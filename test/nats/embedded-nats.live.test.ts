@@ -1,4 +1,5 @@
 // limit: 300 s for this file (test/run.ts)
+
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,6 +10,7 @@ import { connect, credsAuthenticator, Events, jwtAuthenticator, type NatsConnect
 import { fromSeed } from 'nkeys.js';
 import { test } from 'uvu';
 import { equal, is, match, ok } from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
 import { createUserCredentials, type UserCredentials, userJwt } from '../../infra/nats/jwt.ts';
 import { natsBinary } from '../../infra/nats/server-binary.ts';
@@ -164,7 +166,7 @@ test('after an upgrade, the first start gives runners a NATS account of their ow
     await connection.jetstream().publish('s.1', 'kept');
     await connection.close();
     is(await before.program.stop(), 0);
-    const { runners: _, ...earlier } = readKeys();
+    const earlier = omit(readKeys(), 'runners');
     writeFileSync(keyFile, JSON.stringify(earlier));
     const old = createUserCredentials({ accountSeed: before.accountSeed, name: 'runner', expiresAt: new Date(Date.now() + 3_600_000) });
     await sleep(2_100);

@@ -7,6 +7,7 @@ import { sendMessage } from '../../commands/schedule/message-agents.reactor.ts';
 import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { DomainEvent } from '../../domain/event.ts';
+import { omit } from '../../domain/omit.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as SkillWebhook from '../../domain/skill-calls/skill-webhook.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -178,7 +179,7 @@ for (const [name, { run, stream, id, actor = 'annals' }] of Object.entries(REACT
     await run(log, reactorContext(log, { at: AT }));
     const last = log.events.findLast((event) => event.stream === stream)!;
     assert.is(last.event_id, id);
-    const { at: _, ...others } = last.meta;
+    const others = omit(last.meta, 'at');
     assert.equal(others, { tenant: TENANT, actor: { kind: 'system', id: actor }, v: 1 });
   });
 

@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { CodeHost } from '../../commands/agents/code-host.ts';
 import { outgoingMessage } from '../../commands/runners/relay.reactor.ts';
+import { omit } from '../../domain/omit.ts';
 import { createCodeHost } from '../../infra/git/code-host.ts';
 import { createRequestLog } from '../../infra/http/request-log.ts';
 import { createRequestObserver } from '../../infra/http/request-observer.ts';
@@ -155,7 +156,7 @@ test('each read of a runtime is recorded with the list of what it contained, exc
   const before = disclosures().length;
   const first = await read();
   assert.is(disclosures().length, before + 1);
-  const { at: _, ...event } = disclosures().at(-1)!;
+  const event = omit(disclosures().at(-1)!, 'at');
   assert.equal(event.actor.kind, 'agent');
   assert.equal(event.data, {
     agent_id: agent.split('/').at(-1),

@@ -1,7 +1,9 @@
 // share, limit: 240
+
 import { hash, randomBytes } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { omit } from '../../domain/omit.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { BOUNDARY, FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
@@ -35,7 +37,7 @@ const storedBytes = async (digest: unknown): Promise<Buffer | null> => {
 test('an imported skill has the name, description and instructions from its SKILL.md; its archive is stored under its digest', async () => {
   const archive = skillArchive('PDF Forms', [{ name: 'scripts/fill.py', content: 'print(1)' }]);
   const answer = await upload(archive);
-  const { id, tenant_id, digest, created_at: _, updated_at: __, ...rest } = answer.body as Json;
+  const { id, tenant_id, digest, ...rest } = omit(answer.body as Json, 'created_at', 'updated_at');
   const sha256 = hash('sha256', archive, 'hex');
   assert.is(answer.status, 201, answer.text);
   assert.equal(rest, {

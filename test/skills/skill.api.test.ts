@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
+import { omit } from '../../domain/omit.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -193,7 +194,7 @@ test('setting the permissions on skills replaces all of them; a request is refus
   const put = (...permissions: unknown[]) => p.send('PUT', `${p.tenant}/agents/${agent}/skill-permissions`, { body: { permissions } });
   const first = await put({ skill_id: a }, { skill_id: b, allowed: false });
   assert.equal(
-    (first.body as Json[]).map(({ created_at: _, ...rest }) => rest),
+    (first.body as Json[]).map((rest) => omit(rest, 'created_at')),
     [
       { agent_id: agent, skill_id: a, action: 'use', allowed: true },
       { agent_id: agent, skill_id: b, action: 'use', allowed: false },

@@ -1,3 +1,4 @@
+import { omit } from '../../../domain/omit.ts';
 import type { Rows } from '../../areas.ts';
 import { agentNames, namesIn } from '../../console/names.ts';
 import { NOT_ASKED, page } from '../../console/page.ts';
@@ -119,7 +120,7 @@ export const costListPage = page({
     const group_by = groupOf(visit) as 'day';
     const agent_id = query.get('agent_id');
     const limit_usd = query.get('limit_usd');
-    const { isClipped: _, ...hours } = budgetTimes(period, Date.now());
+    const hours = omit(budgetTimes(period, Date.now()), 'isClipped');
     const days = { tenant_id, ...period, group_by: 'day', series_by: 'agent' } as const;
     return {
       groups: ask(rows.readCostBreakdown, group_by === 'day' ? days : { tenant_id, ...period, group_by }),
