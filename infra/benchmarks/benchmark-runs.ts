@@ -14,16 +14,14 @@ import { hasOpenRuns, MAX_ADVANCED_RUNS, runsToAdvance } from '../../projections
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { deliveryAppender } from '../deliveries/append-delivery.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { LogError } from '../eventstore/event-log.ts';
 import { createCountedWarnings } from '../logging/counted-warnings.ts';
 import { openScoreReports } from '../nats/score-reports.ts';
 import { openOnce } from '../open-once.ts';
 import { forEachConcurrently } from '../reactors/for-each-concurrently.ts';
-import { startTimedReactor, type TimedReactorParts } from '../reactors/timed-reactor.ts';
+import { type Runs, type TimerServices, timedRuns } from '../reactors/timed.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 
-const INTERVAL_MS = 1_000;
-const LOCK = 'reactor benchmark runs';
 const TRIGGERED = { type: 'BenchmarkRunTriggered', actor: BENCHMARKS, seed: 'triggered' } as const;
 /** While no run is open, the reactor looks for results only once in this number of ticks. */
 const IDLE_TICKS = 5;
@@ -50,36 +48,30 @@ const retryOrDrop = async (message: JsMsg): Promise<void> => {
   else message.nak(RETRY_DELAY_MS);
 };
 
-/** The services that need the keys of tenants: the vault, which encrypts event data, and the blob store. */
-export type BenchmarkServices = { readonly vault: Pick<SealedEvents, 'sealEvent'>; readonly blobs: BlobStore };
+type SealVault = Pick<SealedEvents, 'sealEvent'>;
 
-/** `services` is called when a run is open for the first time. */
-export type BenchmarkRunnerParts = TimedReactorParts & {
-  readonly log: Log;
+/** `vault` and `blobs` are opened when a run is open for the first time. */
+type Services = TimerServices & {
   readonly nats: NatsConnection;
-  readonly services: () => Promise<BenchmarkServices>;
+  readonly vault: { readonly open: () => Promise<SealVault> };
+  readonly blobs: () => Promise<BlobStore>;
 };
 
-/** `now` returns Unix milliseconds. */
-const openTick = (log: Log, { vault, blobs }: BenchmarkServices, now: () => number) => {
+const openTick = async ({ log, vault, blobs: openBlobs, now = Date.now }: Services) => {
+  const [opened, blobs] = [await vault.open(), await openBlobs()];
   const ctx = reactorContext(log, { actor: BENCHMARKS, now });
   return {
     contextOf: (tenant: string) => ({ ...ctx.inTenant(tenant), blobs: blobs.of(tenant) }),
-    messages: { agents: createAgentChecks(ctx), createDelivery: deliveryAppender(log, vault, TRIGGERED) },
+    messages: { agents: createAgentChecks(ctx), createDelivery: deliveryAppender(log, opened, TRIGGERED) },
   };
 };
 
-type ContextOf = ReturnType<typeof openTick>['contextOf'];
+type ContextOf = Awaited<ReturnType<typeof openTick>>['contextOf'];
 
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
-/**
- * Sends runs to runners, records the results that they publish, and ends runs whose message was acknowledged or given up, or whose time is
- * over. Only one process does this at a time. Repeating a step after a crash has no second effect.
- */
-export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
-  const { logger, now = Date.now } = parts;
-  const openServices = openOnce(services);
+const openRuns = (services: Services): Runs => {
+  const { nats, logger, now = Date.now } = services;
   const warnOfWrong = createCountedWarnings(logger, 'runners have published benchmark results that are not valid; they are dropped', now);
   const warnOfUnrecorded = createCountedWarnings(logger, 'results of a benchmark run cannot be recorded', now);
   let idleTicks = 0;
@@ -128,31 +120,36 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     }
   };
 
-  return startTimedReactor(
-    {
-      lock: LOCK,
-      intervalMs: INTERVAL_MS,
-      failure: 'benchmark runs cannot continue now; trying again',
-      run: async (reads, at) => {
-        // Create the stream before the first run is sent, so that it exists when a runner publishes results.
-        const reports = await openReports();
-        const isIdle = !(await hasOpenRuns(reads));
-        // Late results must be removed even if no run is open, so check the stream then, too, but less often.
-        if (isIdle && !hasBacklog && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
-        const { contextOf, messages } = openTick(log, await openServices(), now);
-        const runs = await runsToAdvance(reads, at);
-        const isDrained = await recordPublished(contextOf);
-        hasBacklog = !isDrained;
-        // A runner publishes results before it acknowledges the run: after that, record them before the run is handled.
-        const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
-        await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
-          advanceRun(contextOf(tenant_id), messages, { id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(
-            (error: Error) => logger.warn({ run: id, reason: error.message }, 'a benchmark run cannot continue now; trying again'),
-          ),
-        );
-        return !isDrained || runs.length === MAX_ADVANCED_RUNS;
-      },
+  return {
+    run: async (reads, at) => {
+      // Create the stream before the first run is sent, so that it exists when a runner publishes results.
+      const reports = await openReports();
+      const isIdle = !(await hasOpenRuns(reads));
+      // Late results must be removed even if no run is open, so check the stream then, too, but less often.
+      if (isIdle && !hasBacklog && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
+      const { contextOf, messages } = await openTick(services);
+      const runs = await runsToAdvance(reads, at);
+      const isDrained = await recordPublished(contextOf);
+      hasBacklog = !isDrained;
+      // A runner publishes results before it acknowledges the run: after that, record them before the run is handled.
+      const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
+      await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
+        advanceRun(contextOf(tenant_id), messages, { id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(
+          (error: Error) => logger.warn({ run: id, reason: error.message }, 'a benchmark run cannot continue now; trying again'),
+        ),
+      );
+      return !isDrained || runs.length === MAX_ADVANCED_RUNS;
     },
-    parts,
-  );
+  };
 };
+
+/**
+ * Sends runs to runners, records the results that they publish, and ends runs whose message was acknowledged or given up, or whose time is
+ * over. Repeating a step after a crash has no second effect.
+ */
+export const benchmarkRunner = timedRuns({
+  lock: 'reactor benchmark runs',
+  everyMs: 1_000,
+  failure: 'benchmark runs cannot continue now; trying again',
+  open: openRuns,
+});

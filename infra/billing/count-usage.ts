@@ -9,24 +9,21 @@ import {
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import type { Reactor, Running } from '../reactors/reactor.ts';
 import { positionBefore } from '../reactors/resume-position.ts';
 import { createUntilDone } from '../reactors/until-done.ts';
 
 const INTERVAL_MS = 500;
 const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
 
-export type UsageCounterParts = {
+type Services = {
   readonly log: Log;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
-  readonly now?: () => number;
-  readonly intervalMs?: number;
+  readonly now?: (() => number) | undefined;
+  readonly intervalMs?: number | undefined;
 };
 
-/**
- * Starts the reactor that counts the costs of the messages of sessions against the hourly budgets of their agents. It
- * records when budgets are used up. Any number of processes can run this reactor.
- */
-export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = INTERVAL_MS }: UsageCounterParts) => {
+const start = ({ log, logger, now, intervalMs = INTERVAL_MS }: Services): Running => {
   const closing = new AbortController();
   const { signal } = closing;
   const counter = createUsageCounter();
@@ -68,3 +65,9 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
     },
   };
 };
+
+/**
+ * Counts the costs of the messages of sessions against the hourly budgets of their agents, and records when budgets are used up. Any number
+ * of processes can do this.
+ */
+export const usageCounting: Reactor<Services> = { name: 'usage counter', start };

@@ -4,10 +4,8 @@ import { type HeldSource, heldDeliveries } from '../../projections/deliveries/he
 import type { Reads } from '../../projections/read-model.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import { isUnreachable, type Log } from '../eventstore/event-log.ts';
-import { startTimedReactor, type TimedReactorParts } from '../reactors/timed-reactor.ts';
+import { type TimerServices, timedRuns } from '../reactors/timed.ts';
 
-const INTERVAL_MS = 1_000;
-const LOCK = 'reactor held deliveries';
 const ACTOR = { kind: 'system', id: 'guardrails' } as const;
 
 /** After this time, a run ends, and the next one continues. */
@@ -19,7 +17,7 @@ const FAILURE_DELAY_MS = 60_000;
 
 type HeldParts = {
   readonly log: Log;
-  readonly ports: () => Promise<HeldPorts>;
+  readonly releases: () => Promise<HeldPorts>;
   readonly logger: Pick<Logger, 'error'>;
   readonly now?: () => number;
 };
@@ -40,7 +38,7 @@ const remember = ({ due }: HeldMemory, now: number, { waits, failed }: HeldResul
 
 /** Sends deliveries that the rules allow now to their agents. Returns whether another run may find more at once. @throws LogError */
 export const releaseHeldDeliveries = async (
-  { log, ports, logger, now = Date.now }: HeldParts,
+  { log, releases, logger, now = Date.now }: HeldParts,
   reads: Pick<Reads, 'rows'>,
   memory: HeldMemory = createHeldMemory(),
 ): Promise<boolean> => {
@@ -50,7 +48,7 @@ export const releaseHeldDeliveries = async (
   const result =
     held.length === 0
       ? NOTHING_HELD
-      : await handOnHeld(reactorContext(log, { actor: ACTOR, now }), await ports(), held, {
+      : await handOnHeld(reactorContext(log, { actor: ACTOR, now }), await releases(), held, {
           hasTime: () => performance.now() - started < MAX_RUN_MS,
           failed: ({ tenant_id, id }, error) => {
             if (isUnreachable(error)) throw error;
@@ -64,16 +62,13 @@ export const releaseHeldDeliveries = async (
 
 const NOTHING_HELD: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };
 
-/** Checks every second whether held deliveries can go on. If none is held, this costs one index look-up. */
-export const startHeldReleaser = ({ log, ports, ...parts }: TimedReactorParts & Pick<HeldParts, 'log' | 'ports'>) => {
-  const memory = createHeldMemory();
-  return startTimedReactor(
-    {
-      lock: LOCK,
-      intervalMs: INTERVAL_MS,
-      failure: 'held deliveries cannot go on now; trying again',
-      run: (reads) => releaseHeldDeliveries({ ...parts, log, ports }, reads, memory),
-    },
-    parts,
-  );
-};
+/** Sends held deliveries that can go on. If none is held, this costs one index look-up. */
+export const heldReleases = timedRuns({
+  lock: 'reactor held deliveries',
+  everyMs: 1_000,
+  failure: 'held deliveries cannot go on now; trying again',
+  open: (services: TimerServices & HeldParts) => {
+    const memory = createHeldMemory();
+    return { run: (reads) => releaseHeldDeliveries(services, reads, memory) };
+  },
+});

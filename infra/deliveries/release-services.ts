@@ -16,14 +16,14 @@ import { releasePorts } from './release-ports.ts';
 type ReleaseServiceParts = {
   readonly log: Log;
   readonly logger: Logger;
-  readonly openVault: LazyVault['open'];
+  readonly vault: Pick<LazyVault, 'open'>;
   readonly windows: SlidingWindows;
 };
 
 const FOLLOWED = [Agent, Integration, RedactionPatterns, SlackConfig, TenantGuardrails];
 
-const openReleases = async ({ log, logger, openVault, windows }: ReleaseServiceParts) => {
-  const vault = await openVault();
+const openReleases = async ({ log, logger, vault: lazyVault, windows }: ReleaseServiceParts) => {
+  const vault = await lazyVault.open();
   const cache = openAggregateCache(log, FOLLOWED, { cacheAbsent: FOLLOWED });
   await cache.start();
   const guardrails = guardrailPort({ cache, logger, windows, hasHeld: async () => false });
@@ -40,7 +40,7 @@ export const createReleaseServices = (parts: ReleaseServiceParts) => {
   let opened: ReturnType<typeof openReleases> | undefined;
   const open = openOnce(() => (opened = openReleases(parts)));
   return {
-    ports: async () => (await open()).ports,
+    releases: async () => (await open()).ports,
     close: async (): Promise<void> => (await opened?.catch(() => undefined))?.close(),
   };
 };

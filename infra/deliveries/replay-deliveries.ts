@@ -12,10 +12,8 @@ import { runningJobs } from '../../projections/deliveries/replay-job.queries.ts'
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { derivedId } from '../aggregates/transact.ts';
 import { isUnreachable, type Log, LogError } from '../eventstore/event-log.ts';
-import { startTimedReactor, type TimedReactorParts } from '../reactors/timed-reactor.ts';
+import { type TimerServices, timedRuns } from '../reactors/timed.ts';
 
-const INTERVAL_MS = 1_000;
-const LOCK = 'reactor delivery replays';
 const SYSTEM = { kind: 'system', id: 'annals' } as const;
 
 /** An empty list if the stream was erased. @throws LogError */
@@ -107,14 +105,12 @@ export const advanceReplays = async ({ log, releases, logger }: ReplayParts, job
   return isMoreDue;
 };
 
-/** Runs every second, and handles one batch of each job that sends deliveries again. */
-export const startDeliveryReplayer = ({ log, releases, ...parts }: TimedReactorParts & Pick<ReplayParts, 'log' | 'releases'>) =>
-  startTimedReactor(
-    {
-      lock: LOCK,
-      intervalMs: INTERVAL_MS,
-      failure: 'deliveries cannot be sent again now; trying again',
-      run: async (reads, at) => advanceReplays({ log, releases, logger: parts.logger }, await runningJobs(reads, at), at),
-    },
-    parts,
-  );
+/** Each run handles one batch of each job that sends deliveries again. */
+export const replays = timedRuns({
+  lock: 'reactor delivery replays',
+  everyMs: 1_000,
+  failure: 'deliveries cannot be sent again now; trying again',
+  open: (services: TimerServices & ReplayParts) => ({
+    run: async (reads, at) => advanceReplays(services, await runningJobs(reads, at), at),
+  }),
+});

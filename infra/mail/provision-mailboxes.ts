@@ -1,28 +1,20 @@
 import { provisioningEventTypes, provisionMailbox } from '../../commands/mail/provision-mailboxes.reactor.ts';
-import { reactorContext } from '../aggregates/reactor-context.ts';
-import { type FollowerParts, followEvents } from '../reactors/follow-events.ts';
+import { type FollowerServices, following } from '../reactors/follow-events.ts';
 import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { MailConfig } from './deliver-mail.ts';
 
-type ProvisionerParts = FollowerParts & {
-  readonly domain: string;
-  readonly openVault: () => Promise<Pick<Vault, 'uniqueId'>>;
+type Services = FollowerServices & {
+  readonly config: MailConfig;
+  readonly vault: { readonly open: () => Promise<Pick<Vault, 'uniqueId'>> };
 };
 
-/** Creates the internal mailbox of every new agent. Any number of processes can run it. */
-export const startMailboxProvisioner = (parts: ProvisionerParts): { close: () => Promise<void> } => {
-  const { log, domain, openVault } = parts;
-  const ctx = reactorContext(log);
-  return followEvents(
-    {
-      name: 'mailboxes',
-      eventTypes: provisioningEventTypes,
-      handle: async ({ tenant, id, event_id }) => {
-        const secrets = { uniqueId: uniqueIdIn(await openVault(), tenant) };
-        await provisionMailbox({ ...ctx.inTenant(tenant).withSeed(event_id), secrets }, id, domain);
-      },
-      failure: 'mailboxes cannot be provisioned now; trying again',
-    },
-    parts,
-  );
-};
+/** Every new agent gets its internal mailbox. */
+export const mailboxProvisioning = following<Services>({
+  isWanted: ({ config }) => config.mailDomain !== undefined,
+  name: 'mailboxes',
+  eventTypes: provisioningEventTypes,
+  failure: 'mailboxes cannot be provisioned now; trying again',
+  handle: async (ctx, { tenant, id }, { config, vault }) =>
+    provisionMailbox({ ...ctx, secrets: { uniqueId: uniqueIdIn(await vault.open(), tenant) } }, id, config.mailDomain!),
+});

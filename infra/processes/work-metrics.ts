@@ -1,8 +1,5 @@
-import type { Logger } from 'pino';
-import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
-import type { Log } from '../eventstore/event-log.ts';
 import { createHeldReader, knownTotals } from '../health/held-deliveries.ts';
 import { serveMetrics } from '../http/metrics-server.ts';
 import { addBrokerMetrics } from '../metrics/broker-metrics.ts';
@@ -10,38 +7,30 @@ import { measureSettledMessages } from '../metrics/delivery-metrics.ts';
 import { createProcessMetrics } from '../metrics/process-metrics.ts';
 import { addProjectionMetrics } from '../metrics/projection-metrics.ts';
 import { addDependencyMetrics, measureAppends, readStorage } from '../metrics/service-metrics.ts';
-import type { connectInBackground } from '../nats/background-connection.ts';
 import { readBacklog } from '../nats/consumer-backlog.ts';
 import { openRunnerBroker } from '../nats/runner-broker.ts';
+import type { Work } from '../platform/create-work.ts';
+import type { WorkServices } from '../platform/work-services.ts';
 import { isReachable, openPool } from '../postgres/pool.ts';
-import type { Projections } from '../projector/projector.ts';
 import { readsOver } from '../readmodel/postgres-read-model.ts';
 import { createRelayLag } from '../relay/relay-lag.ts';
-import type { RelayProcess } from '../relay/relay-process.ts';
 import { memoizeFor } from './readiness.ts';
 
 /** The time in milliseconds for which values that take longer to read are reused. */
 const SLOW_TTL_MS = 10_000;
 const QUERY_TIMEOUT_MS = 1_500;
 
-export type WorkParts = {
-  readonly log: Log;
-  readonly logger: Logger;
-  readonly broker: ReturnType<typeof connectInBackground>;
-  readonly projector: Projections;
-  readonly relay: () => RelayProcess | undefined;
-};
+type Parts = Pick<WorkServices, 'log' | 'logger' | 'broker'> & Pick<Work, 'projector' | 'isWriter' | 'messaging'>;
 
 /**
  * Creates a function that returns whether this process exports the values that describe the whole platform. Of several
  * workers, only the writer of the projection `deliveries` does. While the database is down, the worker that was this
  * writer last still does.
  */
-const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {
+const exporterCheck = (isWriter: () => boolean, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {
   let isExporter = false;
   return async () => {
-    const isWriter = projector.status().some(({ name, writer }) => name === deliveries.name && writer);
-    if (isWriter || (await isDatabaseUp())) isExporter = isWriter;
+    if (isWriter() || (await isDatabaseUp())) isExporter = isWriter();
     return isExporter;
   };
 };
@@ -50,10 +39,10 @@ const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boole
 export const createWorkMetrics = (config: Config) => {
   const metrics = createProcessMetrics('work');
 
-  const start = ({ log, logger, broker, projector, relay }: WorkParts): { close: () => Promise<void> } => {
+  const start = ({ log, logger, broker, projector, isWriter, messaging }: Parts): { close: () => Promise<void> } => {
     const pool = openPool(config.databaseUrl!, logger, 'metrics', { max: 1, queryTimeoutMs: QUERY_TIMEOUT_MS });
     const isDatabaseUp = (): Promise<boolean> => isReachable(pool);
-    const isExporter = exporterCheck(projector, isDatabaseUp);
+    const isExporter = exporterCheck(isWriter, isDatabaseUp);
     const ifExporter =
       <T>(read: () => Promise<T>) =>
       async (): Promise<T | null> =>
@@ -76,7 +65,7 @@ export const createWorkMetrics = (config: Config) => {
     });
     addProjectionMetrics(metrics, projector.status);
     addBrokerMetrics(metrics, {
-      relayLag: ifExporter(createRelayLag({ log, nats: broker.current, relay })),
+      relayLag: ifExporter(createRelayLag({ log, nats: broker.current, relay: () => messaging()?.relay })),
       backlog: ifExporter(backlog),
       held: ifExporter(memoizeFor(SLOW_TTL_MS, countHeld)),
     });

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino';
+import type { ReactorCtx } from '../../commands/context.ts';
 import type { Position, Recorded } from '../../domain/event.ts';
+import { ignoreErased, reactorContext } from '../aggregates/reactor-context.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log, Subscription } from '../eventstore/event-log.ts';
 import type { FollowerPositions } from '../projector/follower-positions.ts';
+import type { Reactor, Running } from './reactor.ts';
 import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
@@ -19,7 +22,7 @@ export type EventFollower = {
   readonly mayStore?: () => boolean;
 };
 
-export type FollowerParts = {
+export type FollowerServices = {
   readonly log: Log;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
   readonly positions: FollowerPositions;
@@ -32,8 +35,8 @@ export type FollowerParts = {
  */
 export const followEvents = (
   { name, eventTypes, handle, failure, mayStore = () => true }: EventFollower,
-  { log, logger, positions }: FollowerParts,
-) => {
+  { log, logger, positions }: FollowerServices,
+): Running => {
   const closing = new AbortController();
   const { signal } = closing;
   const retry = createBackoff(RETRY);
@@ -84,3 +87,26 @@ export const followEvents = (
     },
   };
 };
+
+type Following<Services> = Pick<Reactor<Services>, 'isWanted'> &
+  Omit<EventFollower, 'handle' | 'mayStore'> & {
+    /** The ids of events derive from that of the event. If a stream was erased, the refusal `not_found` is ignored. */
+    readonly handle: (ctx: ReactorCtx, event: Recorded, services: Services) => Promise<unknown>;
+  };
+
+/** Handles every event of some types. Any number of processes can do this. */
+export const following = <Services extends FollowerServices>({
+  isWanted,
+  handle,
+  ...follower
+}: Following<Services>): Reactor<Services> => ({
+  name: follower.name,
+  ...(isWanted && { isWanted }),
+  start: (services) => {
+    const ctx = reactorContext(services.log);
+    const handleOne = async (event: Recorded): Promise<void> => {
+      await handle(ctx.inTenant(event.tenant).withSeed(event.event_id), event, services).catch(ignoreErased);
+    };
+    return followEvents({ ...follower, handle: handleOne }, services);
+  },
+});

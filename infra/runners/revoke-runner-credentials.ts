@@ -9,6 +9,7 @@ import {
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type Account, type AccountParts, openAccount } from '../nats/nats-account.ts';
+import type { Reactor, Running } from '../reactors/reactor.ts';
 import { positionBefore } from '../reactors/resume-position.ts';
 import { createUntilDone } from '../reactors/until-done.ts';
 
@@ -52,19 +53,16 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
   }
 };
 
-/**
- * Closes the broker connections of credentials that are revoked, or whose API key, agent, tenant, owner or membership has ended. Needs the
- * operator key of the embedded server; with any other broker, credentials are valid until they expire.
- */
-export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
-  const { log, logger } = parts;
+type Services = { readonly config: AccountParts; readonly log: Log; readonly logger: Logger };
+
+const start = ({ config, log, logger }: Services): Running => {
   const closing = new AbortController();
   const { signal } = closing;
   const list = createRevocationList();
   const changed = createWakeUp();
 
   const run = async (): Promise<void> => {
-    const account = await openAccount(parts, changed.raise);
+    const account = await openAccount(config, changed.raise);
     if (!account) return logger.info('runner credentials cannot be revoked on this broker; they expire within an hour');
     const start = await retryUntilDone(
       async () => ({ position: await positionBefore(log, MAX_LIFETIME_MS, signal) }),
@@ -94,3 +92,9 @@ export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger:
     },
   };
 };
+
+/**
+ * Closes the broker connections of credentials that are revoked, or whose API key, agent, tenant, owner or membership has ended. Needs the
+ * operator key of the embedded server; with any other broker, credentials are valid until they expire.
+ */
+export const credentialRevocations: Reactor<Services> = { name: 'credential revocations', start };

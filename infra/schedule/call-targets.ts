@@ -6,24 +6,24 @@ import { reactorContext } from '../aggregates/reactor-context.ts';
 import { type GuardedClient, MAX_REQUESTS } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
-import { startTimedReactor, type TimedReactorParts } from '../reactors/timed-reactor.ts';
+import { type Runs, type TimerServices, timedRuns } from '../reactors/timed.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createCallQueue } from './call-queue.ts';
 import { sendToTarget } from './target-client.ts';
 
 const INTERVAL_MS = 1_000;
-const LOCK = 'reactor cron targets';
 /** With more in this process, the query would find only runs of this tenant, and none of others. */
 const MAX_WAITING_PER_TENANT = 2_500;
 
-/** `services` is called when the first target must be called. */
-export type TargetCallerParts = TimedReactorParts & {
-  readonly log: Log;
-  readonly services: () => Promise<{ readonly client: GuardedClient; readonly vault: Pick<Vault, 'open'> }>;
+type TargetServices = { readonly client: GuardedClient; readonly vault: Pick<Vault, 'open'> };
+
+type Services = TimerServices & {
+  readonly egress: () => Promise<GuardedClient>;
+  readonly vault: { readonly open: () => Promise<TargetServices['vault']> };
 };
 
 /** `now` returns Unix milliseconds. */
-export const createCaller = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number) => {
+export const createCaller = (log: Log, { client, vault }: TargetServices, now: () => number) => {
   const ctx = reactorContext(log, { actor: SCHEDULER, now, seed: (at) => `attempt ${at}` });
   const calls = { agents: createAgentChecks(ctx), send: (request: TargetRequest) => sendToTarget(client, request) };
   return ({ tenant_id, ...run }: DueRunOfTenant): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), secrets: vault }, calls, run);
@@ -65,22 +65,12 @@ const createCalls = (call: (run: DueRunOfTenant) => Promise<void>) => {
   };
 };
 
-/**
- * Starts the reactor that calls the external targets of cron jobs that have fired, and repeats failed calls. A slow
- * call delays neither calls to other hosts nor calls of other tenants. While a call of a run waits or is running, this
- * process does not start another call of the same run.
- */
-export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts) => {
-  const { logger, now = Date.now } = parts;
-  let client: GuardedClient | undefined;
+const openCalls = ({ log, logger, egress, vault, now = Date.now }: Services): Runs => {
   let isClosed = false;
-
   const open = openOnce(async () => {
-    const given = await services();
-    client = given.client;
-    return renewed(() => createCaller(log, given, now));
+    const services = { vault: await vault.open(), client: await egress() };
+    return renewed(() => createCaller(log, services, now));
   });
-
   const calls = createCalls(async (run) => {
     if (isClosed) return;
     try {
@@ -89,30 +79,29 @@ export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts
       logger.warn({ run: run.id, reason: (error as Error).message }, 'a target of a cron job cannot be called now; trying again');
     }
   });
-
-  const reactor = startTimedReactor(
-    {
-      lock: LOCK,
-      intervalMs: INTERVAL_MS,
-      failure: 'targets of cron jobs cannot be called now; trying again',
-      run: async (reads, at) => {
-        const found = await callsDueAt(reads, at, calls.busyTenants());
-        const due = found.filter(({ id }) => !calls.has(id));
-        if (due.length === 0) return false;
-        await open();
-        for (const { tenant_id, id, job_id, target } of due) calls.add({ tenant_id, id, job_id: job_id!, target: target! });
-        return found.length === MAX_DUE_CALLS;
-      },
-    },
-    parts,
-  );
-
   return {
-    close: async (): Promise<void> => {
+    run: async (reads, at) => {
+      const found = await callsDueAt(reads, at, calls.busyTenants());
+      const due = found.filter(({ id }) => !calls.has(id));
+      if (due.length === 0) return false;
+      await open();
+      for (const { tenant_id, id, job_id, target } of due) calls.add({ tenant_id, id, job_id: job_id!, target: target! });
+      return found.length === MAX_DUE_CALLS;
+    },
+    close: async () => {
       isClosed = true;
-      await reactor.close();
       await calls.allEnded();
-      await client?.close();
     },
   };
 };
+
+/**
+ * Calls the external targets of cron jobs that have fired, and repeats failed calls. A slow call delays neither calls to other hosts nor
+ * calls of other tenants. While a call of a run waits or is running, this process does not start another call of the same run.
+ */
+export const targetCalls = timedRuns({
+  lock: 'reactor cron targets',
+  everyMs: INTERVAL_MS,
+  failure: 'targets of cron jobs cannot be called now; trying again',
+  open: openCalls,
+});

@@ -8,10 +8,8 @@ import { parseCron } from '../cron-expression.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import { forEachConcurrently } from '../reactors/for-each-concurrently.ts';
-import { startTimedReactor, type TimedReactorParts } from '../reactors/timed-reactor.ts';
+import { type Runs, type TimerServices, timedRuns } from '../reactors/timed.ts';
 
-const INTERVAL_MS = 1_000;
-const LOCK = 'reactor scheduler';
 const SEED = 'decided';
 const MAX_REMEMBERED = 20_000;
 
@@ -32,8 +30,7 @@ type PlannedJob = Plan & { readonly id: string };
 
 const planOf = ({ next_fire_at, schedule_revision }: Plan): string => `${schedule_revision} ${next_fire_at}`;
 
-/** Every second, decides whether due cron jobs fire. Only one process does this at a time. If none is due, this costs one index look-up. */
-export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) => {
+const openDecisions = ({ log }: TimerServices): Runs => {
   // The read model may lack these decisions. A job is examined again when its next occurrence is due, even if the read model is unchanged:
   // for an occurrence skipped before it was due, no event is appended.
   const decided = createLruMap<string, Decided>({ capacity: MAX_REMEMBERED });
@@ -42,31 +39,31 @@ export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly
     if (last?.plan !== planOf({ next_fire_at, schedule_revision })) return false;
     return last.next === null || at < last.next;
   };
-  return startTimedReactor(
-    {
-      lock: LOCK,
-      intervalMs: INTERVAL_MS,
-      failure: 'cron jobs cannot be decided now; trying again',
-      run: async (reads, at) => {
-        const due = await jobsDueAt(reads, at);
-        const { ctx, scheduling } = openTick(log, reads, at);
-        const undecided = due.filter((job) => !isDecided(job, at));
-        for (let start = 0; start < undecided.length; start += BATCH) {
-          const jobs = undecided.slice(start, start + BATCH);
-          const withOpenRun = await jobsWithOpenRun(
-            reads,
-            jobs.map(({ id }) => id),
-          );
-          const ofBatch = { ...scheduling, hasOpenRun: (id: string) => withOpenRun.has(id) };
-          await forEachConcurrently(jobs, async ({ tenant_id, id, next_fire_at, schedule_revision }) => {
-            const job = { tenant_id, id, next_fire_at: next_fire_at!, schedule_revision: schedule_revision! };
-            const next = await decideDue(ctx, ofBatch, job);
-            if (next !== undefined) decided.set(id, { plan: planOf(job), next });
-          });
-        }
-        return due.length === MAX_DUE_JOBS;
-      },
+  return {
+    run: async (reads, at) => {
+      const due = await jobsDueAt(reads, at);
+      const { ctx, scheduling } = openTick(log, reads, at);
+      const undecided = due.filter((job) => !isDecided(job, at));
+      for (let start = 0; start < undecided.length; start += BATCH) {
+        const jobs = undecided.slice(start, start + BATCH);
+        const ids = jobs.map(({ id }) => id);
+        const withOpenRun = await jobsWithOpenRun(reads, ids);
+        const ofBatch = { ...scheduling, hasOpenRun: (id: string) => withOpenRun.has(id) };
+        await forEachConcurrently(jobs, async ({ tenant_id, id, next_fire_at, schedule_revision }) => {
+          const job = { tenant_id, id, next_fire_at: next_fire_at!, schedule_revision: schedule_revision! };
+          const next = await decideDue(ctx, ofBatch, job);
+          if (next !== undefined) decided.set(id, { plan: planOf(job), next });
+        });
+      }
+      return due.length === MAX_DUE_JOBS;
     },
-    parts,
-  );
+  };
 };
+
+/** Decides whether due cron jobs fire. If none is due, this costs one index look-up. */
+export const scheduler = timedRuns({
+  lock: 'reactor scheduler',
+  everyMs: 1_000,
+  failure: 'cron jobs cannot be decided now; trying again',
+  open: openDecisions,
+});

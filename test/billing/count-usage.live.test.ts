@@ -7,7 +7,7 @@ import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import type { DomainEvent } from '../../domain/event.ts';
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
-import { startUsageCounter } from '../../infra/billing/count-usage.ts';
+import { usageCounting } from '../../infra/billing/count-usage.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
 import { pause, startStore } from '../fixtures/store-process.ts';
@@ -45,7 +45,7 @@ const eventsOf = async (agent_id: string, at = present()) =>
 const hourOf = async (agent_id: string, at?: string) => fold(BudgetHour, (await eventsOf(agent_id, at)) as never);
 const committed = async (agent_id: string, at?: string) => BudgetHour.committedMicros(await hourOf(agent_id, at), present());
 const countedBy = (count: number) =>
-  Array.from({ length: count }, () => startUsageCounter({ log, logger: silentLogger, now, intervalMs: 30 }));
+  Array.from({ length: count }, () => usageCounting.start({ log, logger: silentLogger, now, intervalMs: 30 }));
 
 test('with several workers, the usage of each session counts once; 80 % and 100 % of the budget are reported once', async () => {
   let workers = countedBy(2);

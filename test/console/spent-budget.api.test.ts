@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startUsageCounter } from '../../infra/billing/count-usage.ts';
+import { usageCounting } from '../../infra/billing/count-usage.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
 import { createRunner } from '../fixtures/console-sessions.ts';
@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 
 await inOneHour();
 const p = await startConsole();
-const counter = startUsageCounter({ log: p.log, logger: silentLogger, intervalMs: 20 });
+const counter = usageCounting.start({ log: p.log, logger: silentLogger, intervalMs: 20 });
 
 const call = async (method: string, path: string, body: Json, key = p.key): Promise<Json> => {
   const answer = await p.send(method, `${p.tenant}${path}`, { body, key });

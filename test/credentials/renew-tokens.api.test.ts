@@ -3,7 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { renewOrRevoke } from '../../commands/credentials/renew-tokens.reactor.ts';
 import { secret } from '../../domain/secret.ts';
-import { renewalContexts } from '../../infra/oauth/renew-tokens.ts';
+import { renewals } from '../../infra/oauth/renew-tokens.ts';
+import { contextOf } from '../../infra/reactors/timed.ts';
 import { startOAuthPlatform } from '../fixtures/oauth-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -11,7 +12,8 @@ type Json = Record<string, unknown>;
 const { p, server, other, logged, oauthOf, created, createAgent, connect, close } = await startOAuthPlatform();
 
 const oauth = oauthOf({ publicUrl: 'http://annals.test', now: () => p.clock.now() });
-const ctx = renewalContexts(p.log, p.vault, () => p.clock.now())(p.tenant_id);
+const { open, seal } = p.vault;
+const ctx = { ...contextOf(renewals, { log: p.log, now: () => p.clock.now() }, '').inTenant(p.tenant_id), secrets: { open, seal } };
 const handle = (id: unknown) => renewOrRevoke(ctx, oauth, id as string, new Date(p.clock.now()).toISOString());
 
 test('an access token is renewed once, before it expires, and the runtime of the agent then contains the new token', async () => {

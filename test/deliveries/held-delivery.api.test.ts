@@ -15,8 +15,8 @@ type Json = Record<string, unknown>;
 const windows = createSlidingWindows();
 const p = await createTestPlatform({ windows });
 const logger = pino({ level: 'silent' });
-const services = createReleaseServices({ log: p.log, logger, openVault: async () => p.vault, windows });
-const parts = { log: p.log, ports: services.ports, logger, now: () => p.clock.now() };
+const { releases, close } = createReleaseServices({ log: p.log, logger, vault: { open: async () => p.vault }, windows });
+const parts = { log: p.log, releases, logger, now: () => p.clock.now() };
 
 /** Lets the reactor run at this time, which also becomes the time of the platform. */
 const runAt = async (at: string): Promise<void> => {
@@ -263,7 +263,7 @@ test('only a rule that counts can hold, and a list shows what is held', async ()
 });
 
 afterLastTest(async () => {
-  await services.close();
+  await close();
   await p.close();
 });
 

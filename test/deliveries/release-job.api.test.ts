@@ -14,10 +14,10 @@ type Json = Record<string, unknown>;
 
 const p = await createTestPlatform();
 const logger = pino({ level: 'silent' });
-const releases = createReleaseServices({
+const { releases, close } = createReleaseServices({
   log: p.log,
   logger,
-  openVault: async () => p.vault,
+  vault: { open: async () => p.vault },
   windows: createSlidingWindows(),
 });
 
@@ -50,8 +50,7 @@ const now = () => new Date().toISOString();
 const jobOf = async (id: unknown): Promise<Json> => (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
 const runAll = async (): Promise<void> => {
   await p.waitForProjections();
-  while (await advanceReplays({ log: p.log, releases: releases.ports, logger }, await runningJobs(p.reads, now()), now()))
-    await p.waitForProjections();
+  while (await advanceReplays({ log: p.log, releases, logger }, await runningJobs(p.reads, now()), now())) await p.waitForProjections();
   await p.waitForProjections();
 };
 /** Changes one byte of the stored body of a delivery. */
@@ -70,7 +69,7 @@ test('a job releases 200 blocked deliveries redacted, each once, although it is 
   assert.equal([counted.status, (counted.body as Json).total], [202, 200]);
   const { id } = (await replay({ integration_id: hook, release_reason: REASON })).body as Json;
   const ref = { tenant_id: p.tenant_id, id: id as string };
-  const ports = replayPorts(p.log, now(), releases.ports);
+  const ports = replayPorts(p.log, now(), releases);
   let appended = 0;
   const requeueOnce: typeof ports.requeueOnce = async (one) => {
     if (appended++ >= 12) throw new Error('killed');
@@ -80,7 +79,7 @@ test('a job releases 200 blocked deliveries redacted, each once, although it is 
     () => assert.unreachable(),
     ({ message }: Error) => assert.is(message, 'killed'),
   );
-  await Promise.all([1, 2].map(() => advanceReplay(replayPorts(p.log, now(), releases.ports), ref, now())));
+  await Promise.all([1, 2].map(() => advanceReplay(replayPorts(p.log, now(), releases), ref, now())));
   await runAll();
   const events = released(ids);
   assert.equal([events.length, new Set(events.map((event) => event.id)).size], [200, 200]);
@@ -131,7 +130,7 @@ test('a damaged body and a job that fails stop neither the rest of the job nor o
       return p.log.read(stream, part);
     },
   };
-  const reactor = { log, releases: releases.ports, logger };
+  const reactor = { log, releases, logger };
   while (await advanceReplays(reactor, await runningJobs(p.reads, now()), now())) await p.waitForProjections();
   await p.waitForProjections();
   assert.equal([(await jobOf(broken.id)).status, released(ids).map((event) => event.id)], ['running', [ids[1]]]);
@@ -153,7 +152,7 @@ test('a replay without an outcome leaves blocked deliveries out, and one that re
 });
 
 afterLastTest(async () => {
-  await releases.close();
+  await close();
   await p.close();
 });
 

@@ -9,12 +9,10 @@ import { type ErasureRecord, startErasure } from '../../domain/tenants/tenant-er
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
-import { startTenantEraser } from '../../infra/erasure/erase-tenants.ts';
+import { erasures } from '../../infra/erasure/erase-tenants.ts';
 import { erasurePorts } from '../../infra/erasure/erasure-ports.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { followerPositions } from '../../infra/projector/follower-positions.ts';
-import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { dataKeyStream, readWrappedKeys } from '../../infra/vault/wrapped-keys.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
@@ -24,6 +22,7 @@ import { findText } from '../faults/secret-search.ts';
 import { startProgram } from '../fixtures/child-process.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { withNatsServer } from '../fixtures/nats-server.ts';
+import { startWorker } from '../fixtures/start-worker.ts';
 import { startStore } from '../fixtures/store-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -58,9 +57,10 @@ const openServices = async (broker: Parameters<Parameters<typeof withNatsServer>
   };
   const ports = erasurePorts({ log, vault });
   const recordOf = async (id: string): Promise<ErasureRecord | null> => (await decide(id, () => [])).state.erasure!.record;
-  const sessions = openReactorSessions(databaseUrl, silentLogger);
-  const positions = followerPositions(log, sessions);
-  const eraserParts = { log, databaseUrl, positions, logger: silentLogger, annalsData: dir, vault: { open: async () => vault } };
+  const services = {
+    ...{ log, databaseUrl, logger: silentLogger, intervalMs: 50, vault: { open: async () => vault }, blobPlace: async () => place },
+    ...{ config: { annalsData: dir, natsUrl: broker.address.natsUrl }, broker: { connection: async () => nats } },
+  };
   return {
     dir,
     store,
@@ -76,9 +76,8 @@ const openServices = async (broker: Parameters<Parameters<typeof withNatsServer>
       const record = await recordOf(id);
       return record && receiptOf(ports, id, record);
     },
-    startWorker: () => startTenantEraser({ ...eraserParts, intervalMs: 50, nats: async () => nats, blobs: async () => place.backend }),
+    startWorker: () => startWorker([erasures], services),
     close: async (): Promise<void> => {
-      await sessions.close();
       await nats.close();
       await platform.close();
       await log.close();

@@ -8,7 +8,7 @@ import { registerUser } from '../../commands/identity/user.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { closeTenants } from '../../infra/tenants/close-tenants.ts';
+import { closeTenants } from '../fixtures/close-tenants.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';

@@ -12,12 +12,15 @@ import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as SkillWebhook from '../../domain/skill-calls/skill-webhook.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { reactorContext } from '../../infra/aggregates/reactor-context.ts';
-import { startMailboxProvisioner } from '../../infra/mail/provision-mailboxes.ts';
-import { renewalContexts } from '../../infra/oauth/renew-tokens.ts';
+import { mailboxProvisioning } from '../../infra/mail/provision-mailboxes.ts';
+import { renewals } from '../../infra/oauth/renew-tokens.ts';
+import type { FollowerServices } from '../../infra/reactors/follow-events.ts';
+import type { Reactor } from '../../infra/reactors/reactor.ts';
+import { contextOf } from '../../infra/reactors/timed.ts';
 import { createCaller } from '../../infra/schedule/call-targets.ts';
 import { openTick } from '../../infra/schedule/scheduler.ts';
-import { startSkillWebhookHider } from '../../infra/skill-calls/hide-skill-webhooks.ts';
-import { closeTenants } from '../../infra/tenants/close-tenants.ts';
+import { skillWebhookHiding } from '../../infra/skill-calls/hide-skill-webhooks.ts';
+import { closeTenants } from '../fixtures/close-tenants.ts';
 import { at, ID, TENANT } from '../fixtures/given.ts';
 import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
 import { type MemoryLog, memoryLog } from '../fixtures/memory-log.ts';
@@ -46,10 +49,10 @@ const createTenant = async (log: MemoryLog): Promise<void> => {
 };
 
 /** Runs a reactor that follows the log until it has appended an event. */
-const follow = async (log: MemoryLog, start: (parts: Parameters<typeof startSkillWebhookHider>[0]) => { close: () => Promise<void> }) => {
+const follow = async <Services>(log: MemoryLog, { start }: Reactor<Services & FollowerServices>, services: Services) => {
   const positions = { read: async () => undefined, write: async () => {} };
   const before = log.events.length;
-  const reactor = start({ log, logger: silentLogger, positions });
+  const reactor = start({ ...services, log, logger: silentLogger, positions });
   await waitUntil(
     'it has appended an event',
     async () => log.events.length,
@@ -94,7 +97,7 @@ const REACTORS: Readonly<
       const exposure = { tenant_id: TENANT, agent_id: TENANT, digest: '1'.repeat(64) };
       await ctx.inTenant(TENANT).transact(SkillWebhook, ID, SkillWebhook.expose(exposure));
       await record(log, `agent-${TENANT}.${TENANT}`, { type: 'AgentSkillRevoked', data: { skill_id: ID } });
-      await follow(log, startSkillWebhookHider);
+      await follow(log, skillWebhookHiding, {});
     },
     stream: `skillwebhook-platform.${ID}`,
     id: '75f2dfd4-0711-86ac-a5b9-1e187a6e452c',
@@ -103,8 +106,8 @@ const REACTORS: Readonly<
     run: async (log) => {
       await createTenant(log);
       await record(log, `agent-${TENANT}.${ID}`, { type: 'AgentCreated', data: { slug: 'a' } });
-      const openVault = async () => ({ uniqueId: () => ID });
-      await follow(log, (parts) => startMailboxProvisioner({ ...parts, domain: 'mail.test', openVault }));
+      const vault = { open: async () => ({ uniqueId: () => ID }) };
+      await follow(log, mailboxProvisioning, { config: { mailDomain: 'mail.test', smtpUrl: undefined }, vault });
     },
     stream: `mailbox-platform.${ID}`,
     id: '475f0b83-a6cd-85e2-adbc-f6201d0be43f',
@@ -140,7 +143,10 @@ const REACTORS: Readonly<
     actor: 'scheduler',
   },
   'renew-tokens': {
-    run: (log) => renewalContexts(log, {} as never, () => Date.parse(AT))(TENANT).transact(LinkedIdentity, ID, () => [FAILED]),
+    run: (log) =>
+      contextOf(renewals, { log, now: () => Date.parse(AT) }, AT)
+        .inTenant(TENANT)
+        .transact(LinkedIdentity, ID, () => [FAILED]),
     stream: `linkedidentity-${TENANT}.${ID}`,
     id: '88cf738b-174b-8a48-ad95-6019e6a8feb3',
   },

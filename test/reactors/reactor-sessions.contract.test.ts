@@ -1,8 +1,10 @@
 import pg from 'pg';
 import * as assert from 'uvu/assert';
+import { startReactors } from '../../infra/reactors/reactor.ts';
 import { openReactorSessions, type ReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
-import { startTimedReactor } from '../../infra/reactors/timed-reactor.ts';
+import { timedRuns } from '../../infra/reactors/timed.ts';
 import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
@@ -48,29 +50,29 @@ test('after its session was ended by the server, a process holds no lock until i
 });
 
 test('twelve timed reactors of a process use three database sessions together', async () => {
-  const { databaseUrl, processes, sessionsOf } = await openProcesses(1);
+  const { processes, sessionsOf } = await openProcesses(1);
   const names = Array.from({ length: 12 }, (_, n) => `reactor ${n}`);
   const runs = new Set<string>();
   const reactors = names.map((lock) =>
-    startTimedReactor(
-      {
-        ...{ lock, intervalMs: 20, failure: 'a reactor failed' },
+    timedRuns({
+      ...{ lock, everyMs: 20, failure: 'a reactor failed' },
+      open: () => ({
         run: async (_, at) => {
           await processes[0]!.query('select pg_sleep(0.01)');
           runs.add(`${lock}`);
           return at === '';
         },
-      },
-      { databaseUrl, sessions: processes[0]!, logger: silentLogger },
-    ),
+      }),
+    }),
   );
+  const running = startReactors(reactors, { log: memoryLog(), sessions: processes[0]!, logger: silentLogger });
   await waitUntil(
     'each reactor has run',
     () => runs.size,
     (size) => size === 12,
   );
   assert.equal([await sessionsOf('projection locks'), await sessionsOf('reactors')], [1, 2]);
-  await Promise.all(reactors.map(({ close }) => close()));
+  await running.close();
   assert.is(await processes[0]!.acquire('reactor 0'), true, 'closing a reactor leaves the sessions open');
 });
 

@@ -10,7 +10,7 @@ import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-s
 import { kidOfHeader } from '../../infra/blobs/sealed-blob.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { startRotationFinisher } from '../../infra/rotation/finish-rotations.ts';
+import { rotations } from '../../infra/rotation/finish-rotations.ts';
 import { findKeyPlaces } from '../../infra/rotation/rewrap-keys.ts';
 import { openRotationRecord } from '../../infra/rotation/rotation-record.ts';
 import { createLazyVault } from '../../infra/vault/lazy-vault.ts';
@@ -19,6 +19,7 @@ import { openVault } from '../../infra/vault/vault.ts';
 import { readWrappedKeys, wrapsOf } from '../../infra/vault/wrapped-keys.ts';
 import { startProgram } from '../fixtures/child-process.ts';
 import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
+import { startWorker } from '../fixtures/start-worker.ts';
 import { startStore } from '../fixtures/store-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -68,8 +69,9 @@ test('a rotation of the master key that is killed before any step is completed b
     equal(await secretsWith(masterKeyFile), secrets, `after the kill before: ${child.output()}`);
     if ((await record.load()).master?.is_confirmed) {
       const vaultOf = createLazyVault(log, masterKeyFile);
-      const parts = { log, databaseUrl, logger: silentLogger, masterKeyFile, annalsData: dir, intervalMs: 50, graceMs: 0 };
-      const worker = startRotationFinisher({ ...parts, vault: vaultOf, blobs: async () => null });
+      const config = { masterKeyFile, annalsData: dir };
+      const parts = { log, databaseUrl, logger: silentLogger, config, intervalMs: 50, graceMs: 0 };
+      const worker = startWorker([rotations], { ...parts, vault: vaultOf, blobPlace: async () => null });
       await waitUntil('the rotation is completed', record.load, ({ master }) => master === null, 30);
       await worker.close();
     }
@@ -118,9 +120,10 @@ test('a rotation of a data key that is killed before any step is completed by th
     if (!isOver) is(end, 'SIGKILL', child.output());
     if (!isOver) killed += 1;
     const isStarted = Object.keys((await record.load()).data_keys).length > 0;
-    const parts = { log, databaseUrl, logger: silentLogger, masterKeyFile, annalsData: dir, intervalMs: 50 };
+    const config = { masterKeyFile, annalsData: dir };
+    const parts = { log, databaseUrl, logger: silentLogger, config, intervalMs: 50 };
     const workerVault = createLazyVault(log, masterKeyFile);
-    const worker = startRotationFinisher({ ...parts, vault: workerVault, blobs: async () => place });
+    const worker = startWorker([rotations], { ...parts, vault: workerVault, blobPlace: async () => place });
     await waitUntil('the rotation is completed', record.load, ({ data_keys }) => Object.keys(data_keys).length === 0, 30);
     await worker.close();
     await workerVault.close();

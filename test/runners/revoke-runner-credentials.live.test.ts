@@ -9,7 +9,7 @@ import type { Actor } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
 import { retryTransient } from '../../infra/runner/api-client.ts';
-import { startCredentialRevoker } from '../../infra/runners/revoke-runner-credentials.ts';
+import { credentialRevocations } from '../../infra/runners/revoke-runner-credentials.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -62,7 +62,7 @@ const issueCredential = async (
 const startRevoker = (broker: NatsServer, log: Log): void => {
   const { dir, clear } = createTempDirectory();
   cpSync(join(broker.dir, 'keys.json'), join(dir, 'nats', 'keys.json'));
-  const revoker = startCredentialRevoker({ ...broker.address, annalsData: dir, log, logger });
+  const revoker = credentialRevocations.start({ config: { ...broker.address, annalsData: dir }, log, logger });
   afterTest(() => revoker.close().finally(clear));
 };
 

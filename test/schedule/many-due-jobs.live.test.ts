@@ -10,13 +10,14 @@ import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { parseCron } from '../../infra/cron-expression.ts';
 import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { startTargetCaller } from '../../infra/schedule/call-targets.ts';
-import { startScheduler } from '../../infra/schedule/scheduler.ts';
+import { targetCalls } from '../../infra/schedule/call-targets.ts';
+import { scheduler } from '../../infra/schedule/scheduler.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { blackouts } from '../../projections/schedule/blackout.ts';
 import { cronJobs } from '../../projections/schedule/cron-job.ts';
 import { silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
+import { startWorker } from '../fixtures/start-worker.ts';
 import { startStore } from '../fixtures/store-process.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 
@@ -84,12 +85,12 @@ const countedAppend: typeof log.append = async (stream, expected, events) => {
   return result;
 };
 const startWorkers = () => {
-  const parts = { log: { ...log, append: countedAppend }, databaseUrl, logger: silentLogger, now: () => clock.now };
-  const services = async () => ({
-    client: createGuardedClient({ allow: [host] }),
-    vault: { open: () => Promise.reject(new Error('no job has secret headers')) },
-  });
-  return [1, 2].flatMap(() => [startScheduler(parts), startTargetCaller({ ...parts, services })]);
+  const services = {
+    ...{ log: { ...log, append: countedAppend }, databaseUrl, logger: silentLogger, now: () => clock.now },
+    egress: async () => createGuardedClient({ allow: [host] }),
+    vault: { open: async () => ({ open: () => Promise.reject(new Error('no job has secret headers')) }) },
+  };
+  return [1, 2].map(() => startWorker([scheduler, targetCalls], services));
 };
 
 /** Counts the events of each type in the log. */

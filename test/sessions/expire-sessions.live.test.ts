@@ -4,10 +4,11 @@ import * as assert from 'uvu/assert';
 import type * as Session from '../../domain/sessions/session.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { startSessionExpirer } from '../../infra/sessions/expire-sessions.ts';
+import { expiries } from '../../infra/sessions/expire-sessions.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
+import { startWorker } from '../fixtures/start-worker.ts';
 import { pause, startStore } from '../fixtures/store-process.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 
@@ -52,7 +53,7 @@ test('with a real event store and database, two workers together expire each ove
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
-  const start = () => startSessionExpirer({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
+  const start = () => startWorker([expiries], { log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
   // Start the workers before the read model exists. They must be able to handle this.
   let workers = [start(), start()];
   const platform = await startProjectionPlatform(log, databaseUrl, [sessions as unknown as AnyProjection]);

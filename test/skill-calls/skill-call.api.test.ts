@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as SkillWebhook from '../../domain/skill-calls/skill-webhook.ts';
-import { startSkillWebhookHider } from '../../infra/skill-calls/hide-skill-webhooks.ts';
+import { skillWebhookHiding } from '../../infra/skill-calls/hide-skill-webhooks.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { memoryPositions } from '../fixtures/memory-positions.ts';
@@ -253,12 +253,12 @@ test('after a skill is deleted or revoked, a reactor hides the webhook of the sk
   const logger = { warn: () => {}, debug: () => {} } as never;
   const isExposed = async ({ skill }: Exposed) => (await p.systemContext().load(SkillWebhook, skill)).state.status === 'exposed';
   const parts = { log: p.log, logger, positions: memoryPositions() };
-  const first = startSkillWebhookHider(parts);
+  const first = skillWebhookHiding.start(parts);
   await succeed('DELETE', deleted.path, undefined, 204);
   await waitUntil(async () => !(await isExposed(deleted)));
   await first.close();
   await succeed('DELETE', `${p.tenant}/agents/${revoked.agent}/skills/${revoked.skill}`, undefined, 204);
-  const second = startSkillWebhookHider(parts);
+  const second = skillWebhookHiding.start(parts);
   await waitUntil(async () => !(await isExposed(revoked)));
   await second.close();
   assert.is(await isExposed(kept), true);

@@ -5,10 +5,12 @@ import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { closeTenants, startTenantCloser } from '../../infra/tenants/close-tenants.ts';
+import { closings } from '../../infra/tenants/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
+import { closeTenants } from '../fixtures/close-tenants.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
+import { startWorker } from '../fixtures/start-worker.ts';
 import { pause, startStore } from '../fixtures/store-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -116,7 +118,7 @@ test('with a real event store and database, two workers close a tenant once, eve
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
-  const start = () => startTenantCloser({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
+  const start = () => startWorker([closings], { log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
   // Start the workers before the read model exists. They must be able to handle this.
   let workers = [start(), start()];
   const projectionPlatform = await startProjectionPlatform(log, databaseUrl, [tenants as unknown as AnyProjection]);

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { PLATFORM, streamName } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { reactorContext } from '../../infra/aggregates/reactor-context.ts';
-import { closeTenants } from '../../infra/tenants/close-tenants.ts';
+import { closeTenants } from '../fixtures/close-tenants.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
 const AT = '2026-02-01T00:00:00.000Z';

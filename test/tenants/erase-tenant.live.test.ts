@@ -8,12 +8,10 @@ import { startErasure } from '../../domain/tenants/tenant-erasure.ts';
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
-import { startTenantEraser } from '../../infra/erasure/erase-tenants.ts';
+import { erasures } from '../../infra/erasure/erase-tenants.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { followerPositions } from '../../infra/projector/follower-positions.ts';
-import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { dataKeyStream, readWrappedKeys } from '../../infra/vault/wrapped-keys.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
@@ -22,6 +20,7 @@ import { tenants } from '../../projections/tenants/tenant.ts';
 import { findText } from '../faults/secret-search.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { startWorker } from '../fixtures/start-worker.ts';
 import { startStore } from '../fixtures/store-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -120,30 +119,25 @@ test(
         return appended;
       },
     };
-    const sessions = openReactorSessions(databaseUrl, silentLogger);
-    const eraser = startTenantEraser({
-      log: killed,
-      databaseUrl,
-      positions: followerPositions(log, sessions),
-      logger: silentLogger,
-      intervalMs: 50,
-      annalsData: dir,
-      vault: { open: async () => vault },
-      nats: async () => {
-        step('before the messages are removed');
-        return nats;
+    const eraser = startWorker([erasures], {
+      ...{ log: killed, databaseUrl, logger: silentLogger, intervalMs: 50, vault: { open: async () => vault } },
+      config: { annalsData: dir, natsUrl: broker.address.natsUrl },
+      broker: {
+        connection: async () => {
+          step('before the messages are removed');
+          return nats;
+        },
       },
-      blobs: async () => {
+      blobPlace: async () => {
         step('before the files are removed');
         // Simulate that the relay decrypted a message before the data key was destroyed, and publishes it now.
         await nats.jetstream().publish(`agents.${ERASED}.a1.inbound`, 'a late message');
-        return place.backend;
+        return place;
       },
     });
     const completed = async () => (await log.last(`tenant-${ERASED}.${ERASED}`))?.type === 'TenantErasureCompleted';
     await waitUntil(completed, 60_000, 'the erasure is completed');
     await eraser.close();
-    await sessions.close();
     assert.is(failed.length, 11 + (failed.includes('after TenantErasureCompleted') ? 1 : 0), failed.join());
 
     const types = (await Array.fromAsync(log.read(`tenant-${ERASED}.${ERASED}`))).map(({ type }) => type);

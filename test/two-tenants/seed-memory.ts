@@ -1,6 +1,6 @@
 import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
+import { reactorContext } from '../../infra/aggregates/reactor-context.ts';
 import { unpackZip } from '../../infra/archives/unpack-zip.ts';
-import { importContexts } from '../../infra/memory/import-memory.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import type { TestPlatform } from '../fixtures/users.ts';
 
@@ -16,7 +16,8 @@ export const importMemory = async (p: TestPlatform, tenant_id: string, agent: st
   });
   if (answer.status !== 202) throw new Error(`the import of the dataset was refused: ${answer.text}`);
   const { id } = answer.body as { id: string };
-  await finishImport(importContexts(p.log, p.blobs, Date.now)(tenant_id), { id, unpack: unpackZip });
+  const ctx = { ...reactorContext(p.log).inTenant(tenant_id), blobs: p.blobs.of(tenant_id) };
+  await finishImport(ctx, { id, unpack: unpackZip });
   return id;
 };
 
