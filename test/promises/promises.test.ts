@@ -38,6 +38,9 @@ const WITHOUT_PROMISES: Readonly<Record<string, string>> = {
   ),
   ...Object.fromEntries(['Changelog', '0.1.0'].map((title) => [title, 'says what has changed'])),
   Glossary: 'says what words mean',
+  'Mechanisms: streams, projections, reactors, keys': 'says what the page is about',
+  'Names that never change': 'says what a developer does',
+  'Keys and erasure': 'says how the code does what Data at rest promises',
 };
 
 const listed = promises();
