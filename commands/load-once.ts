@@ -7,6 +7,6 @@ export const loadOnce = (ctx: Pick<Ctx, 'load'>): Ctx['load'] => {
     const key = `${aggregate.category} ${id}`;
     const running = loading.get(key) ?? ctx.load(aggregate, id, options);
     loading.set(key, running);
-    return running as never;
+    return running as Promise<Loaded<never>>;
   };
 };

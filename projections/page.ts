@@ -44,7 +44,7 @@ const rangesAfter = (rows: Rows, { value, id, descending }: SortKey, after: Page
     const nulls = rows.where(value, 'is', null).where(id, operator, after.id);
     return descending ? [nulls, rows.where(value, 'is not', null)] : [nulls];
   }
-  const others = rows.where(({ eb, refTuple, tuple }) => eb(refTuple(value, id), operator, tuple(after.value, after.id) as never));
+  const others = rows.where(({ eb, refTuple, tuple }) => eb(refTuple(value, id), operator, tuple(after.value, after.id)));
   return descending ? [others] : [others, rows.where(value, 'is', null)];
 };
 

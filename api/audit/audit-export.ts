@@ -124,7 +124,7 @@ const exportAuditLog = ({ runtime }: { readonly runtime: Runtime }) => {
     const bytes = await startExport(ctx, name, { until, filter, bom });
     // The export is recorded before any entry is sent.
     await recordAuditExport(ctx, { format: name, position, ...(hasFilters(asked) && { filter: asked }) });
-    return c.body(ReadableStream.from(abortOnError(c, runtime, bytes)) as never, 200, headers);
+    return c.body(ReadableStream.from(abortOnError(c, runtime, bytes)), 200, headers);
   };
 };
 

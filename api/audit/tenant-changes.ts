@@ -120,7 +120,7 @@ const streamChanges = (deps: Deps) => {
     onEnd.push(checkRepeatedly(c, deps, tenant_id, stream.end));
     onEnd.push(changes.watch(tenant_id, c.req.header('last-event-id') ?? after, stream.send));
     if (session_id !== undefined) onEnd.push(watchDraft(deps, c, { principal, tenant: tenant_id, session_id }, stream));
-    return c.body(stream.body as never, 200, HEADERS);
+    return c.body(stream.body, 200, HEADERS);
   };
 };
 

@@ -71,7 +71,7 @@ export const formLink = (visit: Visit, row: Operation, params: ActionParams, lab
   const query = new URLSearchParams({ ...params, ...to });
   const content = [look.icon ? icon(look.icon) : null, span(null, label)];
   const href = `/console/run/${operationIdOf(visit, row)}?${query}`;
-  return a({ class: classOf('button', look.look), href, autofocus: look.isFirst ?? null } as never, ...content);
+  return a({ class: classOf('button', look.look), href, autofocus: look.isFirst ?? null }, ...content);
 };
 
 /**
@@ -91,19 +91,19 @@ export const actionButton = (visit: Visit, row: Operation, params: ActionParams,
   const content = [look.icon ? icon(look.icon) : null, span({ class: look.isIconOnly ? 'hidden' : '' }, label)];
   const act = (...children: Child[]) =>
     form({ method: 'post', action: `/console/run/${operation}`, class: 'action', 'data-form': operation }, ...fields, ...children);
-  if (look.confirm === undefined) return act(button({ class: classOf(look.look), autofocus: look.isFirst ?? null } as never, ...content));
+  if (look.confirm === undefined) return act(button({ class: classOf(look.look), autofocus: look.isFirst ?? null }, ...content));
   const id = `confirm-${operation}-${Object.values(params).at(-1) ?? ''}`;
   return span(
     { class: 'action' },
-    button({ type: 'button', class: classOf(look.look) || null, popovertarget: id } as never, ...content),
+    button({ type: 'button', class: classOf(look.look) || null, popovertarget: id }, ...content),
     dialog(
-      { id, popover: 'auto', class: 'confirm', 'aria-labelledby': `${id}-title` } as never,
+      { id, popover: 'auto', class: 'confirm', 'aria-labelledby': `${id}-title` },
       h2({ id: `${id}-title` }, `${label}?`),
       p(null, look.confirm),
       div(
         { class: 'actions' },
-        act(button({ class: look.look === 'danger' ? 'danger' : 'primary', autofocus: true } as never, label)),
-        button({ type: 'button', popovertarget: id, popovertargetaction: 'hide' } as never, 'Cancel'),
+        act(button({ class: look.look === 'danger' ? 'danger' : 'primary', autofocus: true }, label)),
+        button({ type: 'button', popovertarget: id, popovertargetaction: 'hide' }, 'Cancel'),
       ),
     ),
   );

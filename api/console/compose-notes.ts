@@ -29,11 +29,7 @@ export const askWhetherItAnswers = ({ ask, rows, params }: Visit, reading: Promi
 };
 
 const note = (why: string, text: Child, ...steps: Child[]): Child =>
-  div(
-    { class: 'note', role: 'status', 'data-waits-for': why } as never,
-    icon('info'),
-    div(null, text, div({ class: 'actions' }, ...steps)),
-  );
+  div({ class: 'note', role: 'status', 'data-waits-for': why }, icon('info'), div(null, text, div({ class: 'actions' }, ...steps)));
 
 type Noted = { readonly visit: Visit; readonly agent_id: string; readonly onAgent: MayOnAgent };
 

@@ -25,7 +25,7 @@ export const copyAttributes = (visit: Visit, main: Answer<unknown> | null | unde
   main?.ok ? { 'data-call': main.call.path, 'data-curl': curlOf(visit.origin, main.call), 'data-link': linkOf(visit, main) } : {};
 
 const entry = (format: string, label: string, hotkey: string | null = null): Child =>
-  button({ type: 'button', class: 'ghost small', 'data-copy': format, 'data-hotkey': hotkey } as never, label);
+  button({ type: 'button', class: 'ghost small', 'data-copy': format, 'data-hotkey': hotkey }, label);
 
 /**
  * Renders the menu that copies the main answer of a page, with rows also as a table, the call, and a link that shows

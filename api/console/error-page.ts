@@ -14,7 +14,7 @@ const { a, div, h1, p } = tags;
 type Reason = { readonly title: string; readonly heading: string; readonly why: string; readonly icon: IconName };
 
 const button = (href: string, label: string, attributes: Readonly<Record<string, string>> = {}): Child =>
-  a({ class: 'button', href, ...attributes } as never, label);
+  a({ class: 'button', href, ...attributes }, label);
 
 const presentButton = (href: string): Child => button(href, 'Show the present', { 'data-now': '' });
 

@@ -38,11 +38,11 @@ const periodPicker = (visit: Place, { key, title, times }: TimeRange): Child => 
     label({ id: 'period-label' }, 'Period'),
     details(
       { class: 'filters picker' },
-      summary({ class: 'button', 'aria-describedby': 'period-label' } as never, span(null, title), icon('chevron-down')),
+      summary({ class: 'button', 'aria-describedby': 'period-label' }, span(null, title), icon('chevron-down')),
       div(
         { class: 'picker-panel' },
         ...Object.entries(PERIODS).map(([period, [name]]) =>
-          a({ href: linkTo(period), 'aria-current': period === key ? 'true' : null } as never, name),
+          a({ href: linkTo(period), 'aria-current': period === key ? 'true' : null }, name),
         ),
         ...OWN_PERIOD.map((field) => filterField(field, key === 'own' ? (times[field.name] ?? '') : '')),
         apply(),

@@ -62,7 +62,7 @@ type Looks = Pick<Visit, 'theme'> & Partial<Pick<Visit, 'zone' | 'singleKeys'>>;
 /** Renders a complete HTML document with this content. */
 export const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Looks, name: string, content: Child): string => {
   const page = html(
-    { lang: 'en', 'data-theme': theme, 'data-keys': singleKeys ? null : 'off' } as never,
+    { lang: 'en', 'data-theme': theme, 'data-keys': singleKeys ? null : 'off' },
     head(
       null,
       meta({ charset: 'utf-8' }),
@@ -162,7 +162,7 @@ const sidebar = (visit: Visit, current: string) => {
     brand(),
     tenantSwitcher(visit),
     nav(
-      { 'aria-label': 'Main', ...unknown } as never,
+      { 'aria-label': 'Main', ...unknown },
       visit.params.tenant_id === undefined
         ? navList(entries.platform, current, counts)
         : entries.groups.map(({ title, entries: pages }) => navGroup(title, pages, current, counts)),

@@ -45,7 +45,7 @@ const guideDocument = ({ assets, theme, guides }: GuideDeps, { title, name, cont
     title,
     div(
       { class: 'frame guides' },
-      link({ rel: 'stylesheet', href: assetUrl('guides.css') } as never),
+      link({ rel: 'stylesheet', href: assetUrl('guides.css') }),
       a({ href: '#main', class: 'skip' }, 'Skip to the content'),
       aside(
         { id: 'nav', popover: 'auto', class: 'sidebar', 'aria-label': 'Guides' },

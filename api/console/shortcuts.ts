@@ -10,7 +10,7 @@ const { a, button, form, input, span } = tags;
  */
 export const shortcutButtons = ({ singleKeys, url }: Visit): readonly Child[] => [
   button(
-    { type: 'button', hidden: true, class: 'ghost', 'data-hotkey': '?', 'data-key-name': 'This list', title: 'Keys (?)' } as never,
+    { type: 'button', hidden: true, class: 'ghost', 'data-hotkey': '?', 'data-key-name': 'This list', title: 'Keys (?)' },
     icon('keyboard'),
     span(null, 'Keys of this page'),
   ),

@@ -88,10 +88,10 @@ const field = (visit: Visit, value: string, message: string | null) =>
       value: fieldTime(value),
       placeholder: 'yesterday 9:00',
       autocomplete: 'off',
-      spellcheck: 'false',
+      spellcheck: false,
       'aria-invalid': message === null ? null : 'true',
       'aria-describedby': message === null ? null : 'as-of-error',
-    } as never),
+    }),
     button({ class: 'small' }, 'Go'),
     message === null ? null : p({ class: 'field-error', id: 'as-of-error', role: 'alert' }, message),
   );
@@ -123,11 +123,7 @@ export const timeSlider = (visit: Visit, ticks: readonly Tick[], index = 0): Nod
   const url = withQuery(visit, { as_of: null, cursor: null });
   const max = oldestFirst.length - 1;
   const range = { type: 'range', min: 0, max, value: Math.max(0, max - index), 'aria-label': 'Time of this page' };
-  return element(
-    'time-slider',
-    { id: 'time-slider', 'data-ticks': JSON.stringify(stops), 'data-url': url },
-    max < 1 ? null : input(range as never),
-  );
+  return element('time-slider', { id: 'time-slider', 'data-ticks': JSON.stringify(stops), 'data-url': url }, max < 1 ? null : input(range));
 };
 
 /** Renders the time machine of a page of the present. `message` says what is wrong with the time in the URL. */

@@ -51,7 +51,7 @@ export const userMenu = (visit: Visit) => {
       icon('chevrons-up-down'),
     ),
     div(
-      { id: 'user-menu', popover: 'auto', class: 'menu-box user-menu', role: 'group', 'aria-label': 'You' } as never,
+      { id: 'user-menu', popover: 'auto', class: 'menu-box user-menu', role: 'group', 'aria-label': 'You' },
       email && email !== name ? p({ class: 'quiet' }, email) : null,
       a({ class: 'button ghost', href: '/console/me' }, icon('user'), span(null, 'Your account and browsers')),
       div({ class: 'row' }, span(null, 'Theme'), themeSwitch(visit)),

@@ -22,7 +22,7 @@ export const zoneOffer = ({ zoneOffer: offer, me, url }: Pick<Visit, 'zoneOffer'
     form(
       { method: 'post', action: '/console/preferences', class: 'row', 'aria-label': 'Time zone' },
       input({ type: 'hidden', name: 'return_to', value: withoutZone(url) }),
-      button({ class: 'small', name: 'zone', value: '', 'data-own': '' } as never, 'Show times in your zone'),
+      button({ class: 'small', name: 'zone', value: '', 'data-own': '' }, 'Show times in your zone'),
       button({ class: 'ghost small', name: 'zone', value: 'UTC' }, 'Keep UTC'),
     ),
   );

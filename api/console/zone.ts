@@ -54,7 +54,7 @@ export const zonePage = ({ zone }: Visit, returnTo: string): readonly Child[] =>
         { class: 'field' },
         label({ for: 'zone' }, 'Time zone'),
         select(
-          { id: 'zone', name: 'zone', autofocus: true } as never,
+          { id: 'zone', name: 'zone', autofocus: true },
           ...names.map((name) => option({ value: name, selected: name === zone }, name)),
         ),
         p({ class: 'quiet' }, `Now: ${absoluteTime(now, zone)}`),

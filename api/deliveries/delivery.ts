@@ -151,7 +151,7 @@ const getDeliveryBody =
     // Read the first chunk before the response starts, because an error after the first byte cannot be reported.
     const first = await body.next();
     const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), body));
-    return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });
+    return c.body(ReadableStream.from(bytes), 200, { ...headers, ...contentLength });
   };
 
 async function* concatenate(first: Uint8Array, rest: BodyChunks) {

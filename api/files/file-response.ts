@@ -47,7 +47,7 @@ export const fileResponse = async (
   const status = range ? 206 : 200;
   if (c.req.method === 'HEAD') return c.body(null, status, headers);
   const content = range ? bytesInRange(blob.content, range) : blob.content;
-  return c.body(ReadableStream.from(abortOnError(c, runtime, content)) as never, status, headers);
+  return c.body(ReadableStream.from(abortOnError(c, runtime, content)), status, headers);
 };
 
 /** The request headers that a route returning a file accepts, for the OpenAPI document. */

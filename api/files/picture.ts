@@ -96,7 +96,7 @@ const showPicture =
       'cross-origin-resource-policy': 'cross-origin',
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    return c.body(ReadableStream.from(abortOnError(c, runtime, blob.content)) as never, 200, headers);
+    return c.body(ReadableStream.from(abortOnError(c, runtime, blob.content)), 200, headers);
   };
 
 /** Creates the two routes of a kind of picture: one replaces it, and one shows it to everybody. */

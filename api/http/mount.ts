@@ -78,7 +78,7 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   const position = asOf ? tokenOf(asOf) : positionOfAll(runtime, shown);
   const behindMs = asOf ? 0 : Math.max(0, ...shown.map(runtime.reads.behindMs));
   const ctx = runtime.context({ ...info, asOf, bypassCache: token !== undefined });
-  const answer = await row.run(ctx, input as never);
+  const answer = await row.run(ctx, input);
   if (answer && 'record' in answer) return secretResponse(c, answer);
   return withLag(answer && 'state' in answer ? stateResponse(c, row, answer, position) : readResponse(c, row, answer, position), behindMs);
 };
@@ -146,7 +146,7 @@ const runMutation = async (row: Operation, runtime: Runtime, request: Authorized
     row,
     runtime,
     { ...request, info: { ...info, bypassCache } },
-    { bytes, run: async (ctx) => (await row.run(ctx, input as never)) as Loaded<unknown> },
+    { bytes, run: async (ctx) => (await row.run(ctx, input)) as Loaded<unknown> },
   );
 };
 
@@ -160,7 +160,7 @@ const validateQuery = (query: z.ZodType) =>
     (result) => {
       if (!result.success) throw refusalFrom(result.error as z.core.$ZodError, { root: '/query' });
     },
-    { validationFunction: (schema, value) => schema.safeParseAsync(value, { error: issueMessage }) as never },
+    { validationFunction: (schema, value) => schema.safeParseAsync(value, { error: issueMessage }) },
   );
 
 /**

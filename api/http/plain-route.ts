@@ -71,7 +71,7 @@ export const plainRoute = <
   Reply extends z.ZodType | undefined = undefined,
 >(
   row: PlainRoute<Deps, Path> & { readonly operationId: Id; readonly query?: Query; readonly body?: Body; readonly reply?: Reply },
-): PlainRoute<Deps> & PlainTypes<Id, Path, Query, Body, Reply extends z.ZodType ? Reply : z.ZodType<Response>> => row as never;
+): PlainRoute<Deps> & PlainTypes<Id, Path, Query, Body, Reply extends z.ZodType ? Reply : z.ZodType<Response>> => row;
 
 export const headerParameter = (name: string, description: string, required = true) => ({
   name,

@@ -78,7 +78,7 @@ export const openAggregateCache = (
   };
 
   return {
-    peek: (aggregate, tenant, id) => memory.get(streamName(aggregate.category, tenant, id)) as never,
+    peek: (aggregate, tenant, id) => memory.get(streamName(aggregate.category, tenant, id)) as Loaded<never> | undefined,
     load: (aggregate, tenant, id) => Promise.resolve(loadCached(aggregate, tenant, id)),
     loadCached,
     refresh: (aggregate, tenant, id) => loader.start(aggregate, streamName(aggregate.category, tenant, id), id) as Promise<Loaded<never>>,

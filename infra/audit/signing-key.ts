@@ -31,7 +31,7 @@ const signatureOf = (key: KeyObject, text: string): string => sign(null, Buffer.
 const thumbprintOf = (x: string): string => hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
 
 const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: AuditKey.AuditKey): Promise<KeyObject> =>
-  createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key as never)).reveal());
+  createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key)).reveal());
 
 /** The new key pair signs from now on; the previous private key signs the new public key. */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {

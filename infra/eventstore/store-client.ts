@@ -94,7 +94,7 @@ const requireLeader = (internals: Internals): void => {
 
 const connect = (url: string): EventStoreDBClient => {
   try {
-    return EventStoreDBClient.connectionString(url as never);
+    return EventStoreDBClient.connectionString(url);
   } catch (error) {
     throw new Error(`the event store's URL cannot be used: ${(error as Error).message.split('\n', 1)[0]}`);
   }

@@ -106,7 +106,7 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
       void callFollower(() => follower.caughtUp?.());
     });
     subscription.on('data', ({ event }) => {
-      const recorded = event && toRecorded(event as never);
+      const recorded = event && toRecorded(event);
       if (!recorded || !passes(recorded.type)) return;
       let work: void | Promise<void>;
       try {

@@ -1,4 +1,4 @@
-import { FunctionExpressionType, JSONPathEnvironment, JSONPathNodeList, type JSONPathQuery } from 'json-p3';
+import { FunctionExpressionType, JSONPathEnvironment, JSONPathNodeList, type JSONPathQuery, type JSONValue } from 'json-p3';
 import type { RE2JS } from 're2js';
 import { exactNumber } from '../../domain/bodies/exact-json.ts';
 import type { ValuePath } from '../../domain/bodies/json-values.ts';
@@ -28,8 +28,14 @@ const patternFunction = (matches: (pattern: RE2JS, text: string) => boolean) => 
 });
 
 const environment = new JSONPathEnvironment({ maxRecursionDepth: MAX_LEVELS });
-environment.functionRegister.set('match', patternFunction((pattern, text) => pattern.testExact(text)) as never);
-environment.functionRegister.set('search', patternFunction((pattern, text) => pattern.test(text)) as never);
+environment.functionRegister.set(
+  'match',
+  patternFunction((pattern, text) => pattern.testExact(text)),
+);
+environment.functionRegister.set(
+  'search',
+  patternFunction((pattern, text) => pattern.test(text)),
+);
 
 type Node = Readonly<Record<string, unknown>>;
 const PATTERN_FUNCTIONS: readonly unknown[] = ['match', 'search'];
@@ -102,10 +108,10 @@ const parseQuery = (path: string): JSONPathQuery => {
 export const compileJsonQuery = (path: string): JsonQuery => {
   const query = parseQuery(path);
   return {
-    selects: (document) => !query.lazyQuery(document as never).next().done,
+    selects: (document) => !query.lazyQuery(document as JSONValue).next().done,
     paths: (document) => {
       const found: ValuePath[] = [];
-      for (const { location } of query.lazyQuery(document as never)) {
+      for (const { location } of query.lazyQuery(document as JSONValue)) {
         if (found.length === MAX_SELECTED) throw new Error(`the query selects more than ${MAX_SELECTED} values`);
         found.push(location);
       }

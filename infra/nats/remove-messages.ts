@@ -19,7 +19,9 @@ export const removeTenantMessages = async (nats: NatsConnection, tenant: string)
   let count = 0;
   for (const subject of Object.keys(found.state.subjects ?? {})) {
     for (let seq = found.state.first_seq; ; ) {
-      const message = await nullOnCode(streams.getMessage(STREAM, { seq, next_by_subj: subject } as never), MESSAGE_NOT_FOUND);
+      // The types of the library lack `next_by_subj`.
+      const next = { seq, next_by_subj: subject };
+      const message = await nullOnCode(streams.getMessage(STREAM, next), MESSAGE_NOT_FOUND);
       if (!message) break;
       // If the server is a cluster, another request may already have removed the message.
       await nullOnCode(streams.deleteMessage(STREAM, message.seq, true), MESSAGE_NOT_FOUND);

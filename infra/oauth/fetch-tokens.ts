@@ -81,5 +81,5 @@ export const fetchTokens =
     // Without the challenge, the library reads the error code in the body of a response with status 401.
     const kept = new Headers(answered.filter(([name]) => name !== 'content-length' && name !== 'www-authenticate'));
     if (isJson) kept.set('content-type', 'application/json');
-    return new Response(status === 204 || status === 304 ? null : (answerBody as never), { status, headers: kept });
+    return new Response(status === 204 || status === 304 ? null : answerBody, { status, headers: kept });
   };

@@ -39,7 +39,7 @@ const replaceThisProcess = (handover: Handover, { root, node }: ProgramPlace): n
     [VARIABLE]: JSON.stringify(handover),
   } as NodeJS.ProcessEnv;
   const flags = [...process.execArgv, ...V8_FLAGS[handover.command].filter((flag) => !process.execArgv.includes(flag))];
-  return process.execve!(node, [node, ...flags, entryPoint('infra/processes/lean-main.mjs', root), handover.command], env) as never;
+  return process.execve!(node, [node, ...flags, entryPoint('infra/processes/lean-main.mjs', root), handover.command], env);
 };
 
 /**

@@ -6,7 +6,7 @@ import type { SpoolMessage, SpoolRequest, SpoolTasks } from './spool-worker.ts';
 
 const RESTART_DELAY_MS = 1_000;
 
-type Pending = { readonly resolve: (result: never) => void; readonly reject: (error: Error) => void };
+type Pending = { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void };
 
 type ThreadOptions = {
   readonly storage: SpoolStorageOptions;
@@ -35,7 +35,7 @@ export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOpt
     const { resolve, reject } = pending.get(message.id)!;
     pending.delete(message.id);
     if ('error' in message) reject(new Error(message.error));
-    else resolve(message.result as never);
+    else resolve(message.result);
   };
 
   const onExit = (): void => {
@@ -59,7 +59,7 @@ export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOpt
     new Promise((resolve, reject) => {
       if (!worker) return reject(new Error('the spool is not open'));
       const id = nextId++;
-      pending.set(id, { resolve, reject });
+      pending.set(id, { resolve: (result) => resolve(result as ReturnType<SpoolTasks[N]>), reject });
       worker.postMessage({ id, name, input } satisfies SpoolRequest);
     });
 

@@ -29,7 +29,8 @@ export type SpoolMessage =
 
 const answer = ({ id, name, input }: SpoolRequest): SpoolMessage => {
   try {
-    const result = tasks[name](input as never);
+    const run = tasks[name] as (input: unknown) => unknown;
+    const result = run(input);
     return { id, result, status: name === 'close' ? null : storage.status() };
   } catch (error) {
     return { id, error: (error as Error).message, status: storage.status() };

@@ -39,7 +39,7 @@ const given = defineQuery((db, { tenant_id, ids, revisions, agent_ids }: Identit
         ])
         .as('found'),
     )
-    .where('found.place', '<=', ({ lit }) => lit(MAX_GIVEN) as never)
+    .where(({ eb, ref, lit }) => eb(ref('found.place').$castTo<number>(), '<=', lit(MAX_GIVEN)))
     .selectAll()
     .orderBy('found.identity_id')
     .orderBy('found.place'),

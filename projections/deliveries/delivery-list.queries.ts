@@ -41,7 +41,7 @@ const marks = defineQuery((db, { tenant_id, ids }: Listed) =>
           .whereRef('earlier.integration_id', '=', 'delivery.integration_id')
           .whereRef('earlier.sha256', '=', 'delivery.sha256')
           .where(({ eb, fn, lit }) =>
-            eb('earlier.received_at', '>=', eb('delivery.received_at', '-', fn('make_interval', REPLAY_INTERVAL.map(lit)) as never)),
+            eb('earlier.received_at', '>=', eb('delivery.received_at', '-', fn<string>('make_interval', REPLAY_INTERVAL.map(lit)))),
           )
           .where(({ eb, refTuple }) =>
             eb(refTuple('earlier.received_at', 'earlier.id'), '<', refTuple('delivery.received_at', 'delivery.id')),

@@ -127,7 +127,7 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(args.stored_status !== undefined, (query) => query.where('delivery.status', '=', args.stored_status!))
     .$if(args.published !== undefined, (query) => query.where('delivery.unsettled', '<=', publishedThrough))
     .$if(args.unpublished !== undefined, (query) =>
-      query.where(({ eb, fn, val }) => eb('delivery.unsettled', '>', fn.coalesce(publishedThrough, val('')) as never)),
+      query.where(({ eb, fn, val }) => eb('delivery.unsettled', '>', fn.coalesce(publishedThrough, val('')))),
     )
     .$if(args.running !== undefined, (query) => query.where(isWithRunner(args)))
     .$if(args.idle !== undefined, (query) => query.where(({ not }) => not(isWithRunner(args))))

@@ -23,7 +23,7 @@ const importsFrom = (operator: '<=' | '>=', direction: 'desc' | 'asc') =>
       .where('import.imported_at', 'is not', null)
       .$if(import_id !== undefined, (query) => query.where('import.id', '=', import_id!))
       .$if(at !== undefined, (query) =>
-        query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), operator, tuple(at!, id!) as never)),
+        query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), operator, tuple(at!, id!))),
       )
       .orderBy('import.imported_at', direction)
       .orderBy('import.id', direction)

@@ -23,7 +23,7 @@ const entriesAfter = (operator: '<' | '>', direction: 'desc' | 'asc') =>
       .where('entry.tenant_id', '=', tenant_id)
       .where('entry.agent_id', '=', agent_id)
       .$if(at !== undefined, (query) =>
-        query.where(({ eb, refTuple, tuple }) => eb(refTuple('entry.created_at', 'entry.id'), operator, tuple(at!, id!) as never)),
+        query.where(({ eb, refTuple, tuple }) => eb(refTuple('entry.created_at', 'entry.id'), operator, tuple(at!, id!))),
       )
       .orderBy('entry.created_at', direction)
       .orderBy('entry.id', direction)

@@ -217,7 +217,7 @@ const silent = defineQuery((db, { tenant_id, after, before }: SilentArgs) =>
           .offset(lit(USUAL_DELIVERIES - 1))
           .limit(lit(1)),
         '>=',
-        eb('integration.last_delivery_at', '-', fn('make_interval', [lit(0), lit(0), lit(1)]) as never),
+        eb('integration.last_delivery_at', '-', fn<string>('make_interval', [lit(0), lit(0), lit(1)])),
       ),
     )
     .select(['integration.id', 'integration.label', 'integration.last_delivery_at as since'])

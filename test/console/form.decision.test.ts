@@ -142,6 +142,7 @@ test('texts and attribute values are escaped, and no value from outside can be a
   );
   assert.is(htmlOf(element('x-y', { 'data-a': '<assets>' }, '<assets>'), '/assets'), '<x-y data-a="&lt;assets&gt;">&lt;assets&gt;</x-y>');
   assert.is(htmlOf(tags.textarea(null, '\u202e<'), '/assets'), '<textarea>&#x202E;&lt;</textarea>');
+  assert.is(htmlOf(tags.input({ spellcheck: false, required: false }), '/assets'), '<input spellcheck="false"/>');
   assert.is(htmlOf(element('use', { href: assetUrl('icons.svg#x') }), '/at/"1"'), '<use href="/at/&quot;1&quot;/icons.svg#x"></use>');
   assert.throws(() => element('p', { 'a="b" onclick': '1' }), /cannot be the name/);
   const fromJson = JSON.parse('{"html":"<script>","Symbol(html)":"<script>"}') as never;

@@ -1,3 +1,4 @@
+import type { Rows } from '../../areas.ts';
 import { formLink } from '../../console/action.ts';
 import { page } from '../../console/page.ts';
 import { accessMatrix } from '../../console/parts/access-matrix.ts';
@@ -9,7 +10,7 @@ import { pager } from '../../console/parts/pager.ts';
 import { panel, problemPanel } from '../../console/parts/problem-panel.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../../console/visit.ts';
-import type { Answer } from '../../http/ask.ts';
+import type { Answer, Sent } from '../../http/ask.ts';
 import { gridCard, gridInQuery } from './grid-editor.ts';
 
 const { a, button, div, form, input, p, span, strong, h3 } = tags;
@@ -67,8 +68,8 @@ const previewOf = (visit: Visit): Promise<Answer<readonly Difference[]>> | null 
   const grid = gridInQuery(visit);
   const isOfMember = user_id && role && mayManageAccess(visit);
   if (!grid && !isOfMember) return null;
-  const items = grid ? [{ grid }] : [{ user_id, tenant_role: role === 'none' ? null : role }];
-  return visit.ask(visit.rows.previewAccess, { tenant_id: visit.params.tenant_id!, items } as never, ownPage(visit));
+  const items = (grid ? [{ grid }] : [{ user_id, tenant_role: role === 'none' ? null : role }]) as Sent<Rows['previewAccess']>['items'];
+  return visit.ask(visit.rows.previewAccess, { tenant_id: visit.params.tenant_id!, items }, ownPage(visit));
 };
 
 /** Renders the choice of one member or one agent. The matrix then shows only these. */

@@ -168,7 +168,7 @@ const previewOf = (visit: Visit): Promise<Answer<readonly Difference[]>> | null 
   const user_id = query.get('user_id');
   if (!user_id || chosen.length === 0 || !mayManageAccess(visit)) return null;
   const items = [{ user_id, agent_id: params.agent_id!, ...Object.fromEntries(chosen) }];
-  return visit.ask(visit.rows.previewAccess, { tenant_id: params.tenant_id!, items } as never, ownPage(visit));
+  return visit.ask(visit.rows.previewAccess, { tenant_id: params.tenant_id!, items }, ownPage(visit));
 };
 
 const saveOf = (visit: Visit): readonly Child[] => {

@@ -49,7 +49,7 @@ const isWithin = (pointer: string, outer: string): boolean => pointer === outer 
 /** Renders who changed a field last; null if no event says so. `entries` are in order of time, the newest first. */
 const lastChangeOf = (entries: readonly Entry[], pointer: string): Child => {
   const last = entries.find(({ changes }) => changes.some((each) => isWithin(each.pointer, pointer) || isWithin(pointer, each.pointer)));
-  return last ? div({ class: 'quiet', 'data-by': last.event_id } as never, 'by ', whoDid(last), ', ', ago(last.at)) : null;
+  return last ? div({ class: 'quiet', 'data-by': last.event_id }, 'by ', whoDid(last), ', ', ago(last.at)) : null;
 };
 
 const timesForm = (visit: Visit) =>
@@ -62,9 +62,9 @@ const timesForm = (visit: Visit) =>
       value: fieldTime(visit.query.get('from') ?? ''),
       required: true,
       placeholder: 'yesterday 9:00',
-    } as never),
+    }),
     label({ for: 'to' }, 'to'),
-    input({ id: 'to', name: 'to', value: fieldTime(visit.query.get('to') ?? ''), placeholder: 'now' } as never),
+    input({ id: 'to', name: 'to', value: fieldTime(visit.query.get('to') ?? ''), placeholder: 'now' }),
     button(null, 'Compare'),
   );
 
@@ -136,7 +136,7 @@ export const agentComparePage = page({
         history
           ? card(
               'What happened in between',
-              panel(history, () => historyList({ ...history, ok: true, value: between } as never)),
+              panel(history, () => historyList({ ...history, ok: true, value: between })),
             )
           : null,
       ),

@@ -17,7 +17,7 @@ export const agentHistoryPage = page({
     const cursor = visit.query.get('cursor');
     return {
       ...agentCalls(visit),
-      history: visit.ask(visit.rows.readAgentHistory, { ...agentParams(visit), ...(cursor ? { cursor } : {}) } as never),
+      history: visit.ask(visit.rows.readAgentHistory, { ...agentParams(visit), ...(cursor ? { cursor } : {}) }),
     };
   },
   title: () => 'History',

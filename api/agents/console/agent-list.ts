@@ -54,9 +54,7 @@ const tabsOf = (visit: Visit, summary: Answer<Summary> | null) => {
       href: withQuery(visit, { ...NO_TAB, ...filter, ...(filter.deleted ? { sort: null } : {}) }),
       label: [
         label,
-        summary?.ok
-          ? span({ class: 'quiet', 'data-count': String(summary.value[count]) } as never, ` ${countText(summary.value[count])}`)
-          : null,
+        summary?.ok ? span({ class: 'quiet', 'data-count': String(summary.value[count]) }, ` ${countText(summary.value[count])}`) : null,
       ],
     })),
   );
@@ -109,7 +107,7 @@ export const agentListPage = page({
     // A list at a time in the past cannot be filtered or sorted. The page says so.
     const chosen = asOf ? {} : passed(visit, [...FILTERS, 'sort']);
     const order = asOf || areDeleted(visit) ? {} : { sort: DEFAULT_SORT };
-    const list = (more: object) => ask(rows.listAgents, { ...tenant, ...order, ...chosen, ...passed(visit, ['cursor']), ...more } as never);
+    const list = (more: object) => ask(rows.listAgents, { ...tenant, ...order, ...chosen, ...passed(visit, ['cursor']), ...more });
     const summary = asOf === null ? ask(rows.readAgentSummary, tenant) : NOT_ASKED;
     const inNeed = async () => {
       const found = await summary;
@@ -129,7 +127,7 @@ export const agentListPage = page({
       agents,
       summary,
       activity: ofAgents((agent_id) => ask(rows.listAgentActivity, { ...tenant, agent_id })),
-      runners: ofAgents((agent_id, limit) => ask(rows.listRunners, { ...tenant, agent_id, limit: String(limit) } as never)),
+      runners: ofAgents((agent_id, limit) => ask(rows.listRunners, { ...tenant, agent_id, limit })),
       held: askHeld(visit),
     };
   },
@@ -158,7 +156,7 @@ export const agentListPage = page({
             ),
           ),
       visit.asOf && isFiltered
-        ? p({ class: 'note', 'data-unfiltered': '' } as never, icon('info'), 'A list of the past cannot be filtered: it shows all agents.')
+        ? p({ class: 'note', 'data-unfiltered': '' }, icon('info'), 'A list of the past cannot be filtered: it shows all agents.')
         : null,
       list(),
       pager(agents, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next }), { first: 'First page', next: 'Next page' }),

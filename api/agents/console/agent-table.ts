@@ -55,7 +55,7 @@ const heldOf = ({ held }: AgentNumbers, href: string): Child => {
 const numberOf = (count: number | null | undefined, name: string, href: string): Child => {
   if (typeof count !== 'number') return unknown();
   const attribute = { [`data-${name}`]: count };
-  return count === 0 ? span({ class: 'quiet', ...attribute }, '0') : a({ href, ...attribute } as never, countText(count));
+  return count === 0 ? span({ class: 'quiet', ...attribute }, '0') : a({ href, ...attribute }, countText(count));
 };
 
 const dayOf = ({ activity }: AgentNumbers, href: string): Child =>
@@ -70,7 +70,7 @@ const dayOf = ({ activity }: AgentNumbers, href: string): Child =>
 const budgetOf = ({ activity }: AgentNumbers): Child => {
   if (!activity) return unknown();
   const { budget_usd, used_usd } = activity;
-  if (budget_usd === null) return span({ class: 'quiet', 'data-budget': 'none' } as never, 'no limit');
+  if (budget_usd === null) return span({ class: 'quiet', 'data-budget': 'none' }, 'no limit');
   return limitBar({ hour: hourStart(), used_usd, limit_usd: budget_usd });
 };
 
@@ -110,7 +110,7 @@ export const agentTable = (visit: Visit, agents: readonly Agent[], { of, sort }:
         : [
             {
               title: 'Runner',
-              cell: ({ id }) => span({ 'data-runner': of(id).presence?.connected_since ? 'connected' : '' } as never, runnerOf(of(id))),
+              cell: ({ id }) => span({ 'data-runner': of(id).presence?.connected_since ? 'connected' : '' }, runnerOf(of(id))),
             },
             {
               ...{ title: 'Queue', look: 'number', ...by('queue') },

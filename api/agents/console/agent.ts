@@ -84,7 +84,7 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
   if (ids.length === 0) return div({ class: 'stack' }, p({ class: 'quiet' }, 'No model is set.'), add);
   const lines = ids.map((id, index) =>
     li(
-      { 'data-kind': 'model', 'data-id': id, draggable: mayReorder ? 'true' : null } as never,
+      { 'data-kind': 'model', 'data-id': id, draggable: mayReorder ? 'true' : null },
       span(
         { class: 'grow' },
         strong(null, names.get(id) ?? 'A model'),
@@ -102,7 +102,7 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
           }),
     ),
   );
-  const list = ol({ class: 'lines', 'data-chain': mayReorder ? '' : null } as never, ...lines);
+  const list = ol({ class: 'lines', 'data-chain': mayReorder ? '' : null }, ...lines);
   return div({ class: 'stack' }, list, mayReorder ? moduleScript('chain-order.mjs') : null, add);
 };
 

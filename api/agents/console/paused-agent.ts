@@ -104,15 +104,15 @@ export const pausedNote = (visit: Visit, { paused, blocked: summary }: Answers, 
   const { since } = paused.value;
   const when = since === null ? 'The agent is paused' : ['The agent is paused since ', zoned(since, 'minute')];
   if (since === null || !summary?.ok || !mayReadDeliveries(visit, onAgent))
-    return div({ class: 'note', 'data-paused': '' } as never, icon('pause'), p(null, when, '.'));
+    return div({ class: 'note', 'data-paused': '' }, icon('pause'), p(null, when, '.'));
   const { blocked } = summary.value.outcomes;
   const { tenant_id, agent_id } = agentParams(visit);
   const query = new URLSearchParams({ state: 'blocked', reason: REASON, agent_id, from: since });
   const all = `${tenantPath(tenant_id, '/deliveries')}?${query}`;
   if (blocked === 0)
-    return div({ class: 'note', 'data-paused': '0' } as never, icon('pause'), p(null, when, ': no delivery was blocked meanwhile.'));
+    return div({ class: 'note', 'data-paused': '0' }, icon('pause'), p(null, when, ': no delivery was blocked meanwhile.'));
   return div(
-    { class: 'note', 'data-paused': String(blocked) } as never,
+    { class: 'note', 'data-paused': String(blocked) },
     icon('pause'),
     div(
       null,

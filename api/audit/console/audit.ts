@@ -219,7 +219,7 @@ export const auditPage = page({
     const tenant_id = visit.params.tenant_id!;
     const entry = query.get('entry');
     const sent = { ...filtersOf(visit), ...valuesIn(query, ['cursor']), limit: ENTRIES, collapse: isCollapsed(visit) };
-    const entries = ask(rows.listAuditLogs, { tenant_id, ...sent } as never);
+    const entries = ask(rows.listAuditLogs, { tenant_id, ...sent });
     return {
       entries,
       people: entries.then((found) => (found.ok ? membersAmong(visit, peopleNamed(found.value)) : null)),

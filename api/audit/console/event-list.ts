@@ -32,7 +32,7 @@ const FILTERS: readonly FilterField[] = [
 const NAMES = FILTERS.map(({ name }) => name);
 
 /** Returns the order of the list from the URL; by default, newest first. */
-const orderOf = ({ query }: Visit): string => query.get('order') ?? 'newest';
+const orderOf = ({ query }: Visit) => (query.get('order') ?? 'newest') as 'newest' | 'oldest';
 
 const actorIn = ({ metadata }: Event): Actor => (metadata as { actor?: Actor }).actor ?? {};
 
@@ -79,7 +79,7 @@ const eventTable = (events: readonly Event[], tenant_id: string, known: Known) =
       details: ({ stream, revision }) => span({ title: stream }, `${shortStream(stream)}, event ${revision}`),
       columns: [
         { title: 'By', cell: (event) => actorOf(event, known) },
-        { title: 'Position', cell: ({ position }) => span({ class: 'mono', title: position } as never, onceOf(position)) },
+        { title: 'Position', cell: ({ position }) => span({ class: 'mono', title: position }, onceOf(position)) },
         { title: 'Recorded', look: 'number', cell: ({ at }) => ago(at) },
       ],
       attributes: ({ position }) => ({ 'data-position': position }),
@@ -103,7 +103,7 @@ export const eventListPage = page({
   categories: '*',
   asks: (visit) => {
     const sent = { ...valuesIn(visit.query, [...NAMES, 'cursor']), order: orderOf(visit), tenant_id: visit.params.tenant_id! };
-    const events = visit.ask(visit.rows.listEvents, sent as never);
+    const events = visit.ask(visit.rows.listEvents, sent);
     const usersIn = (found: readonly Event[]) => found.map(actorIn).map(({ kind, id }) => (kind === 'user' ? id : null));
     return {
       events,

@@ -31,7 +31,7 @@ type Hit = {
 
 const MAX_FORMS = 8;
 const MAX_GUIDES = 8;
-const MAX_ITEMS = '20';
+const MAX_ITEMS = 20;
 const MIN_TITLE_QUERY = 2;
 
 type ItemPage = {
@@ -167,8 +167,8 @@ const asks = (visit: Visit) => {
   const q = queryOf(visit);
   const { tenant_id } = params;
   return {
-    items: tenant_id && q !== '' ? ask(rows.autocomplete, { tenant_id, q, limit: MAX_ITEMS } as never) : NOT_ASKED,
-    tenants: may('platform') && q !== '' ? ask(rows.listTenants, { q, limit: '10' } as never) : NOT_ASKED,
+    items: tenant_id && q !== '' ? ask(rows.autocomplete, { tenant_id, q, limit: MAX_ITEMS }) : NOT_ASKED,
+    tenants: may('platform') && q !== '' ? ask(rows.listTenants, { q, limit: 10 }) : NOT_ASKED,
   };
 };
 

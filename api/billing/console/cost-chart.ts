@@ -78,7 +78,7 @@ const summary = ({ total_cost_usd, total_repriced_usd, forecast_usd, period }: B
           'Forecast until ',
           dateOf(Date.parse(period.end) - 1),
           ': ',
-          strong({ 'data-forecast': String(forecast_usd) } as never, usd(forecast_usd)),
+          strong({ 'data-forecast': String(forecast_usd) }, usd(forecast_usd)),
           ', if the rest costs as much per day as the last seven days.',
         ],
   );

@@ -1,4 +1,3 @@
-import { omit } from '../../../domain/omit.ts';
 import type { Rows } from '../../areas.ts';
 import { agentNames, namesIn } from '../../console/names.ts';
 import { NOT_ASKED, page } from '../../console/page.ts';
@@ -120,16 +119,14 @@ export const costListPage = page({
     const group_by = groupOf(visit) as 'day';
     const agent_id = query.get('agent_id');
     const limit_usd = query.get('limit_usd');
-    const hours = omit(budgetTimes(period, Date.now()), 'isClipped');
+    const { isClipped: _, ...hours } = budgetTimes(period, Date.now());
     const days = { tenant_id, ...period, group_by: 'day', series_by: 'agent' } as const;
     return {
       groups: ask(rows.readCostBreakdown, group_by === 'day' ? days : { tenant_id, ...period, group_by }),
       days: group_by === 'day' ? NOT_ASKED : ask(rows.readCostBreakdown, days),
       budgets: asOf === null ? ask(rows.listBudgets, { tenant_id }) : NOT_ASKED,
       names: agent_id ? agentNames(visit) : NOT_ASKED,
-      hours: agent_id
-        ? ask(rows.readBudgetUsage, { tenant_id, agent_id, ...hours, ...(limit_usd ? { limit_usd } : {}) } as never)
-        : NOT_ASKED,
+      hours: agent_id ? ask(rows.readBudgetUsage, { tenant_id, agent_id, ...hours, ...valuesIn(query, ['limit_usd']) }) : NOT_ASKED,
     };
   },
   title: () => 'Costs',

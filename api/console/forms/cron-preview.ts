@@ -1,5 +1,5 @@
 import type { Rows } from '../../areas.ts';
-import type { ReplyOf } from '../../http/ask.ts';
+import type { ReplyOf, Sent } from '../../http/ask.ts';
 import { keepsRhythm } from '../../schedule/cron-rhythm.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
@@ -78,7 +78,8 @@ const readChanges = async ({ ask, rows, params }: Visit, schedule: Schedule, zon
   const path = { tenant_id: params.tenant_id!, agent_id: params.agent_id! };
   const texts = await Promise.all(
     changes.map(async (change) => {
-      const answer = await ask(rows.previewCronDraft, { ...schedule, ...path, after: before(change) } as never);
+      const draft = { ...schedule, ...path, after: before(change) } as Sent<Rows['previewCronDraft']>;
+      const answer = await ask(rows.previewCronDraft, draft);
       return answer.ok ? changeText(change, schedule, answer.value) : null;
     }),
   );

@@ -109,7 +109,7 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
   if (field.input === 'time')
     return div(
       { class: 'with-unit' },
-      input({ ...common, placeholder: null, type: 'datetime-local', step: 'any', value: text } as never),
+      input({ ...common, placeholder: null, type: 'datetime-local', step: 'any', value: text }),
       span({ class: 'quiet' }, zone),
     );
   const isCoded = field.input === 'bytes' && typeof value === 'string' && textOfBase64(value) === null;
@@ -121,7 +121,7 @@ export const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): 
   if (rows > 0 || text.includes('\n')) return [coded, area({ ...common, maxlength: limits.maxlength, ...(rows > 0 && { rows }) }, text)];
   const pattern = field.input === 'text' && isOne ? { pattern: patternFor(field.pattern), title: field.pattern ? field.help : null } : {};
   const type = field.look.type ?? (field.input === 'area' || field.input === 'bytes' ? 'text' : field.input);
-  return input({ ...common, ...limits, type, value: text, autocomplete: 'off', spellcheck: 'false', ...pattern } as never);
+  return input({ ...common, ...limits, type, value: text, autocomplete: 'off', spellcheck: false, ...pattern });
 };
 
 /** Renders the choice of a resource by its name. */
@@ -160,7 +160,7 @@ export const numberControl = (field: Field & { kind: 'number' }, drawing: Drawin
     required: isRequired(field, drawing),
     placeholder: placeholderOf(field),
     value: text,
-  } as never);
+  });
   if (field.unit === null) return control;
   if (field.unit === 'usd') return div({ class: 'with-unit' }, span({ class: 'quiet' }, '$'), control);
   if (!isScaled) return div({ class: 'with-unit' }, control, span({ class: 'quiet' }, name ?? field.unit));
@@ -186,9 +186,9 @@ export const choiceControl = (field: Field, drawing: Drawing, options: readonly 
   const known = options.some(([one]) => one === value) || value === '' ? options : [...options, [value, value] as const];
   const marked = (one: string) => drawing.marks?.(drawing.at, one) ?? null;
   return select(
-    { ...described(field, drawing), required: isRequired(field, drawing) } as never,
-    hasDefault ? null : option({ value: '', selected: value === '', 'data-sets': marked('') } as never, first),
-    ...known.map(([one, name]) => option({ value: one, selected: one === value, 'data-sets': marked(one) } as never, name)),
+    { ...described(field, drawing), required: isRequired(field, drawing) },
+    hasDefault ? null : option({ value: '', selected: value === '', 'data-sets': marked('') }, first),
+    ...known.map(([one, name]) => option({ value: one, selected: one === value, 'data-sets': marked(one) }, name)),
   );
 };
 
@@ -200,7 +200,7 @@ export const wordsOf = ({ look, name }: Field, values: readonly string[]): reado
 const tileSearch = ({ label: text }: Field): Child =>
   div(
     { class: 'tile-search', hidden: true },
-    input({ type: 'search', placeholder: 'Search', 'aria-label': `Search: ${text}`, 'data-tile-search': '', autocomplete: 'off' } as never),
+    input({ type: 'search', placeholder: 'Search', 'aria-label': `Search: ${text}`, 'data-tile-search': '', autocomplete: 'off' }),
     p({ class: 'quiet', role: 'status', 'data-tile-status': '' }),
     moduleScript('tile-search.mjs'),
   );
@@ -221,7 +221,7 @@ export const radioControls = (field: Field & { kind: 'choice' }, drawing: Drawin
           ...(index === 0 ? { id: idOf(at) } : {}),
           ...{ type: 'radio', name: at, value: one, checked: one === (value ?? ''), 'data-sets': marks?.(at, one) ?? null },
           required: isRequired(field, drawing),
-        } as never),
+        }),
         span(null, name),
         cards?.[one] ? small({ class: 'quiet' }, cards[one]) : null,
       ),

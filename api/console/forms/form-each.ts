@@ -13,7 +13,7 @@ export const doneNote = (done = 0): Child =>
   done === 0
     ? null
     : div(
-        { class: 'note', role: 'status', 'data-done': String(done) } as never,
+        { class: 'note', role: 'status', 'data-done': String(done) },
         icon('info'),
         p(null, `${done} of the chosen ones ${done === 1 ? 'is' : 'are'} done, and no longer in the form.`),
       );

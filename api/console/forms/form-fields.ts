@@ -54,7 +54,7 @@ const anchorAt = (at: string) => ({ id: idOf(at), tabindex: -1 }) as const;
 const groupOf = (field: Field, drawing: Drawing, kind: string, ...controls: Child[]): Node =>
   fieldset(
     // The first radio button of a choice has the id of the field.
-    { class: `field ${kind}`, 'data-pointer': drawing.at, ...(kind !== 'one' && anchorAt(drawing.at)) } as never,
+    { class: `field ${kind}`, 'data-pointer': drawing.at, ...(kind !== 'one' && anchorAt(drawing.at)) },
     legend(null, field.label || labelOf(field.name) || 'Items'),
     field.help ? p({ class: 'quiet' }, field.help) : null,
     ...controls,
@@ -74,7 +74,7 @@ const booleanView = (field: Field, drawing: Drawing): Node => {
     input({
       ...described(field, drawing),
       ...{ type: 'checkbox', role: 'switch', value: 'true', checked: shown === true, 'data-sets': marks?.(at, 'true') ?? null },
-    } as never),
+    }),
     div(
       null,
       label({ for: idOf(at) }, field.label),
@@ -152,7 +152,7 @@ const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
   const items = Array.isArray(value) ? value : [];
   const edit = (name: string, target: string, text: string, sign: 'plus' | 'trash-2' | 'arrow-up' | 'arrow-down' | 'play') =>
     button(
-      { name, value: target, formnovalidate: true, class: 'small', 'aria-label': text, title: text } as never,
+      { name, value: target, formnovalidate: true, class: 'small', 'aria-label': text, title: text },
       icon(sign),
       sign === 'plus' || sign === 'play' ? text : null,
     );
@@ -166,7 +166,7 @@ const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
     const hasError = [...errors.keys()].some((pointer) => pointer === own || pointer.startsWith(`${own}/`));
     const marks = (pointer: string, one: string) => (pointer === `${own}/kind` ? markOfKind(one) : null);
     return div(
-      { class: 'form-row', 'data-pointer': own, ...(field.item.kind === 'group' && anchorAt(own)) } as never,
+      { class: 'form-row', 'data-pointer': own, ...(field.item.kind === 'group' && anchorAt(own)) },
       div(
         { class: 'row-tools' },
         index > 0 ? edit('_up', own, 'Move up', 'arrow-up') : null,
@@ -245,7 +245,7 @@ const onlyView = ({ label: text, help, isRequired, look }: Field, only: Field, d
   const value = (drawing.value as Readonly<Record<string, unknown>> | null | undefined)?.[only.name];
   const field = { ...only, label: text, help, look, isRequired };
   const view = fieldView(field, { ...drawing, at: `${drawing.at}/${escapedName(only.name)}`, value });
-  return div({ class: 'only', 'data-pointer': drawing.at, ...anchorAt(drawing.at) } as never, view, messagesOf(drawing));
+  return div({ class: 'only', 'data-pointer': drawing.at, ...anchorAt(drawing.at) }, view, messagesOf(drawing));
 };
 
 const numberView = (field: Field & { kind: 'number' }, drawing: Drawing): Node => boxOf(field, drawing, numberControl(field, drawing));
@@ -274,7 +274,7 @@ export const fieldView = (field: Field, drawing: Drawing): Node => {
       const within = withItemErrors(drawing);
       const text = field.isSecret ? '' : jsonText(shownValue(field, drawing.value));
       const shown = text === '{}' || text === '[]' ? '' : text;
-      return boxOf(field, within, area({ ...described(field, within), class: 'mono', placeholder: 'JSON', spellcheck: 'false' }, shown));
+      return boxOf(field, within, area({ ...described(field, within), class: 'mono', placeholder: 'JSON', spellcheck: false }, shown));
     }
   }
 };

@@ -108,12 +108,11 @@ const consequence = ({ operation, subject }: DrawnForm): Child => {
 };
 
 /** Renders the second button of a form, which saves its fields with other operations. */
-const companionButton = ({ companion }: DrawnForm): Child =>
-  companion ? button({ name: '_save', value: '1' } as never, companion.label) : null;
+const companionButton = ({ companion }: DrawnForm): Child => (companion ? button({ name: '_save', value: '1' }, companion.label) : null);
 
 /** Renders the button with which people see what the form would do, if JavaScript does not show it while they type. */
 const previewButton = ({ preview }: DrawnForm): Child =>
-  preview?.label ? button({ name: '_preview', value: '1', formnovalidate: true } as never, preview.label) : null;
+  preview?.label ? button({ name: '_preview', value: '1', formnovalidate: true }, preview.label) : null;
 
 const tone = (operation: string): string => (isDangerous(operation) ? 'danger' : 'primary');
 
@@ -148,7 +147,7 @@ const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
   const missing = fields.path.filter((name) => !params[name]);
   return [
     // The Enter key presses the first button of a form. So this hidden button comes before the buttons that edit lists.
-    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true', ...reviewStep(drawn) } as never, actText(drawn)),
+    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true', ...reviewStep(drawn) }, actText(drawn)),
     errorList(drawn),
     ...controls(drawn),
     consequence(drawn),
@@ -164,8 +163,8 @@ const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
 const actions = (drawn: DrawnForm): Child =>
   div(
     { class: 'actions form-actions' },
-    button({ class: tone(drawn.operation), 'data-act': '', ...reviewStep(drawn) } as never, actText(drawn)),
-    drawn.review ? button({ name: '_edit', value: '1', formnovalidate: true } as never, 'Change the rules again') : previewButton(drawn),
+    button({ class: tone(drawn.operation), 'data-act': '', ...reviewStep(drawn) }, actText(drawn)),
+    drawn.review ? button({ name: '_edit', value: '1', formnovalidate: true }, 'Change the rules again') : previewButton(drawn),
     companionButton(drawn),
     a({ class: 'button', href: drawn.returnTo ?? '/console' }, 'Cancel'),
   );
@@ -218,7 +217,7 @@ const formView = (drawn: DrawnForm): Child => {
 
 /** Renders the page of a form. `before` is shown above the form. */
 export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
-  link({ rel: 'stylesheet', href: assetUrl('form-page.css') } as never),
+  link({ rel: 'stylesheet', href: assetUrl('form-page.css') }),
   heading(titleOf(drawn.row, drawn.form), introOf(drawn.row, drawn.form)),
   drawn.subject === null ? null : p({ class: 'form-subject' }, 'About ', strong(null, drawn.subject)),
   ...before,
@@ -273,7 +272,7 @@ export const secretPage = (
             p({ class: 'quiet' }, 'In another terminal. It prints each delivery, and acknowledges it.'),
             div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the command')),
           ),
-      div({ class: 'actions form-actions' }, a({ class: 'button primary', href: target, autofocus: true } as never, 'I have copied it')),
+      div({ class: 'actions form-actions' }, a({ class: 'button primary', href: target, autofocus: true }, 'I have copied it')),
     ),
   ];
 };

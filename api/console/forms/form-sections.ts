@@ -76,7 +76,7 @@ const oneOfView = (oneOf: OneOf<string>, laying: Laying): Child => {
       input({
         ...(index === 0 ? { id: idOf(`/${at}`) } : {}),
         ...{ type: 'radio', name: at, value: one, checked: one === value, 'data-sets': markOfOption(one) },
-      } as never),
+      }),
       span(null, text),
     );
   // Browsers must not insist on a field that they hide. The server reports it if it is empty.
@@ -89,7 +89,7 @@ const oneOfView = (oneOf: OneOf<string>, laying: Laying): Child => {
       .filter(({ fields }) => fields.length > 0)
       .map((one) =>
         div(
-          { class: 'one-fields', role: 'group', 'aria-label': one.label, 'data-shown': markOfOption(one.value) } as never,
+          { class: 'one-fields', role: 'group', 'aria-label': one.label, 'data-shown': markOfOption(one.value) },
           h3(null, one.label),
           ...one.fields.map((item) => itemView(item, inside(one))),
         ),

@@ -98,7 +98,7 @@ export const saveParts = async (
     const row = visit.rows[operation as keyof Rows];
     const etag = known[operation];
     const sent = { tenant_id: params.tenant_id, items: body[part] ?? [] };
-    const answer = await askAny(visit)(row as never, sent, { headers: etag ? { 'if-match': etag } : {} });
+    const answer = await askAny(visit)(row, sent, { headers: etag ? { 'if-match': etag } : {} });
     if (!answer.ok) {
       const errors = answer.problem.errors?.map((one) => ({ ...one, pointer: `/${part}${one.pointer}` }));
       return { token, refused: { ...answer, problem: { ...answer.problem, ...(errors && { errors }) } }, etags: JSON.stringify(known) };

@@ -116,7 +116,8 @@ const sendOnce = (run: Run, sent: Sent): Promise<Answer<unknown>> => {
 /** Shows a new secret. For a runner key, also shows the command that starts a runner with it. */
 const showSecret = async (run: Run, reply: unknown, target: string): Promise<Response> => {
   const { visit, operation, params, row } = run;
-  const agent = operation === 'createRunnerKey' ? await visit.ask(visit.rows.getAgent, params as never) : null;
+  const path = { tenant_id: params.tenant_id!, agent_id: params.agent_id! };
+  const agent = operation === 'createRunnerKey' ? await visit.ask(visit.rows.getAgent, path) : null;
   const { key } = (reply ?? {}) as { key?: string };
   const command = agent?.ok && key ? runnerCommand(visit.origin, agent.value.slug, key) : null;
   return show(run, secretPage(row, reply, { target, command }));

@@ -32,7 +32,7 @@ const beyondDefault = (access: Access): string | null => {
 };
 
 const cellOf = (access: Access | undefined, agent: string, { at }: Matrix): Child => {
-  if (!access) return td({ class: 'cell', 'data-label': agent } as never);
+  if (!access) return td({ class: 'cell', 'data-label': agent });
   const { user_id, agent_id, labels } = access;
   const other = beyondDefault(access);
   const text = labels.length === 0 ? '–' : roleIn(access);
@@ -43,10 +43,10 @@ const cellOf = (access: Access | undefined, agent: string, { at }: Matrix): Chil
       'data-labels': labels.join('|'),
       class: 'cell',
       'data-label': agent,
-    } as never,
+    },
     a(
       { href: at(`/agents/${agent_id}/access?user_id=${user_id}`), title: labels.join(', ') || 'no permission' },
-      span({ class: labels.length === 0 ? 'quiet' : null } as never, text),
+      span({ class: labels.length === 0 ? 'quiet' : null }, text),
       labels.length === 0 ? span({ class: 'hidden' }, 'no permission') : null,
       other !== null && labels.length > 0 ? span({ class: 'badge calm' }, other) : null,
     ),
@@ -56,7 +56,7 @@ const cellOf = (access: Access | undefined, agent: string, { at }: Matrix): Chil
 /** OWNERs and ADMINs may do everything with all agents, so their cells are one. */
 const mergedCell = ({ user_id, tenant_role, agent_id }: Access, columns: number, { at }: Matrix): Child =>
   td(
-    { 'data-kind': 'access-all', 'data-id': user_id, class: 'cell merged', colspan: columns } as never,
+    { 'data-kind': 'access-all', 'data-id': user_id, class: 'cell merged', colspan: columns },
     a(
       { href: at(`/agents/${agent_id}/access?user_id=${user_id}`), title: DEFAULT_GRID.labels.join(', ') },
       span(null, `${tenant_role}: all agents`),

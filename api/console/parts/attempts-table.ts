@@ -23,7 +23,7 @@ const resultOf = ({ outcome, report }: Attempt, isDropped: boolean): string => {
 };
 
 const clock = (at: string | null): Child =>
-  at === null ? span({ class: 'quiet' }, '—') : time({ datetime: at, title: zoned(at) } as never, zoned(at, 'clock'));
+  at === null ? span({ class: 'quiet' }, '—') : time({ datetime: at, title: zoned(at) }, zoned(at, 'clock'));
 
 const tookText = ({ report }: Attempt): Child => (report === null ? span({ class: 'quiet' }, '—') : duration(report.seconds * 1_000));
 
@@ -50,7 +50,7 @@ type RowLinks = MessageLinks & { readonly dropped: ReadonlySet<Attempt> };
 
 const rowOf = (attempt: Attempt, { isLogShown, dropped }: RowLinks) =>
   tr(
-    { 'data-attempt': String(attempt.count), 'data-report': attempt.report?.outcome ?? null } as never,
+    { 'data-attempt': String(attempt.count), 'data-report': attempt.report?.outcome ?? null },
     td({ class: 'number' }, attempt.count),
     td(null, clock(attempt.at)),
     td(null, tookText(attempt)),
@@ -64,9 +64,9 @@ const rowOf = (attempt: Attempt, { isLogShown, dropped }: RowLinks) =>
 /** Renders attempts with the same result on one line, which opens. */
 const foldedRow = (attempts: readonly Attempt[]) =>
   tr(
-    { 'data-folded': String(attempts.length) } as never,
+    { 'data-folded': String(attempts.length) },
     td(
-      { colspan: 4, class: 'result' } as never,
+      { colspan: 4, class: 'result' },
       details(
         null,
         summary(null, `${counted(attempts.length, 'earlier attempt')} with the same result`),
@@ -106,11 +106,11 @@ const bodyOf = (delivery: DeliveryDetail, message: Message, links: RowLinks) => 
   const { agentText, sessionText } = links;
   const agent = agentText(step.agent_id);
   return tbody(
-    { 'data-message': step.event_id } as never,
+    { 'data-message': step.event_id },
     tr(
       null,
       th(
-        { colspan: 4, scope: 'rowgroup' } as never,
+        { colspan: 4, scope: 'rowgroup' },
         span(null, messageWords(step, delivery), agent === null ? null : [' to ', agent], ', '),
         time({ datetime: step.at }, zoned(step.at)),
         span({ class: 'quiet' }, ', ', publishedText(message)),
@@ -118,7 +118,7 @@ const bodyOf = (delivery: DeliveryDetail, message: Message, links: RowLinks) => 
       ),
     ),
     ...rowsOf(attempts.toReversed(), links),
-    attempts.length === 0 ? tr(null, td({ colspan: 4, class: 'quiet result' } as never, 'No attempt has ended yet.')) : null,
+    attempts.length === 0 ? tr(null, td({ colspan: 4, class: 'quiet result' }, 'No attempt has ended yet.')) : null,
   );
 };
 

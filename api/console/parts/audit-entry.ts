@@ -64,9 +64,7 @@ export const auditEntry = (entry: AuditEntry, { isOpen, more, pathTo, hasDay = f
     span({ class: 'dot' }, icon(ICONS[entry.actor.kind])),
     div(
       { class: 'audit-line' },
-      hasDay
-        ? time({ datetime: entry.created_at, title: zoned(entry.created_at), class: 'quiet' } as never, zoned(entry.created_at, 'hour'))
-        : null,
+      hasDay ? time({ datetime: entry.created_at, title: zoned(entry.created_at), class: 'quiet' }, zoned(entry.created_at, 'hour')) : null,
       div({ class: 'sentence' }, ...sentenceParts(entry, pathTo), runNote(entry, runPath)),
       div({ class: 'quiet audit-from' }, hasDay ? sourceText(entry) : [sourceText(entry), ' ', ago(entry.created_at)]),
     ),

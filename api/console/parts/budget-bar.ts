@@ -29,7 +29,7 @@ export const limitBar = ({ hour, used_usd: used, limit_usd: limit }: Used, ...mo
     high: String(limit),
   };
   return div(
-    { class: 'budget-bar', 'data-budget': state } as never,
+    { class: 'budget-bar', 'data-budget': state },
     element('meter', { ...attributes, optimum: '0', 'aria-label': `Budget: ${text}` }),
     span(null, text, state === 'stopped' ? [', stopped until ', zoned(new Date(Date.parse(hour) + HOUR_MS).toISOString(), 'clock')] : null),
     ...more,
@@ -49,7 +49,7 @@ export const isSpent = (hour: Amounts & Pick<Hour, 'limit_usd'>): boolean => hou
 export const budgetBar = (shown: Hour) => {
   const { hour, limit_usd, refused, refused_sessions } = shown;
   const used_usd = usedIn(shown);
-  if (limit_usd === null) return span({ 'data-budget': 'none' } as never, `${usd(used_usd)} this hour, no limit`);
+  if (limit_usd === null) return span({ 'data-budget': 'none' }, `${usd(used_usd)} this hour, no limit`);
   const count = refused + refused_sessions;
   return limitBar({ hour, used_usd, limit_usd }, count > 0 ? span({ class: 'quiet' }, `${counted(count, 'request')} refused`) : null);
 };

@@ -44,20 +44,18 @@ const listed = (choices: readonly Choice[], value: string): readonly Choice[] =>
 /** Renders a list in which several values can be chosen. */
 const severalOf = ({ id, name, choices, attributes }: Combobox, values: readonly string[]): Node =>
   select(
-    { id, name, multiple: true, ...attributes } as never,
+    { id, name, multiple: true, ...attributes },
     ...values
       .reduce(listed, choices ?? [])
-      .map((one) =>
-        option({ value: one.value, selected: values.includes(one.value), 'data-detail': one.detail || null } as never, one.name),
-      ),
+      .map((one) => option({ value: one.value, selected: values.includes(one.value), 'data-detail': one.detail || null }, one.name)),
   );
 
 const selectOf = ({ id, name, value, choices, none = 'any', attributes }: Combobox): Node =>
   select(
-    { id, name, required: none === null, ...attributes } as never,
+    { id, name, required: none === null, ...attributes },
     option({ value: '', selected: value === '' }, none ?? 'Choose …'),
     ...listed(choices ?? [], value).map((one) =>
-      option({ value: one.value, selected: one.value === value, 'data-detail': one.detail || null } as never, one.name),
+      option({ value: one.value, selected: one.value === value, 'data-detail': one.detail || null }, one.name),
     ),
   );
 
@@ -78,7 +76,7 @@ export const combobox = (given: Combobox): Child => {
         'data-submit': isSentAtOnce ? '' : null,
       },
       isText
-        ? input({ id, name, value, required: none === null, autocomplete: 'off', spellcheck: false, ...attributes } as never)
+        ? input({ id, name, value, required: none === null, autocomplete: 'off', spellcheck: false, ...attributes })
         : given.values
           ? severalOf(given, given.values)
           : selectOf(given),

@@ -56,11 +56,11 @@ const rowOf = <Row>(given: DataTable<Row>, row: Row): Child => {
   const { kind, id, name, columns, menu, attributes } = given;
   const key = id(row);
   return tr(
-    { 'data-kind': kind, 'data-id': key, ...attributes?.(row) } as never,
+    { 'data-kind': kind, 'data-id': key, ...attributes?.(row) },
     nameCell(given, row),
     ...columns.map(({ title, cell, look }) => {
       const of = look === 'state' ? 'state-cell' : (look ?? null);
-      return td({ class: of, 'data-label': title } as never, cell(row));
+      return td({ class: of, 'data-label': title }, cell(row));
     }),
     menu ? td({ class: 'menu-cell' }, rowMenu(`menu-${kind}-${key}`, name(row), menu(row))) : null,
   );
@@ -68,7 +68,7 @@ const rowOf = <Row>(given: DataTable<Row>, row: Row): Child => {
 
 const headCell = (title: string, sort: ColumnSort | undefined, look: string | undefined): Child =>
   th(
-    { scope: 'col', class: look === 'number' ? 'number' : null, 'aria-sort': sort?.order ?? null } as never,
+    { scope: 'col', class: look === 'number' ? 'number' : null, 'aria-sort': sort?.order ?? null },
     sort ? a({ href: sort.href, class: 'sort-link' }, title) : title,
   );
 
@@ -79,7 +79,7 @@ const sortLinks = <Row>({ nameTitle, nameSort, columns }: DataTable<Row>): Child
   return nav(
     { class: 'sort-links', 'aria-label': 'Sort by' },
     span({ class: 'quiet' }, 'Sort by'),
-    ...sorts.map(({ title, sort }) => a({ href: sort.href, class: 'sort-link', 'data-order': sort.order } as never, title)),
+    ...sorts.map(({ title, sort }) => a({ href: sort.href, class: 'sort-link', 'data-order': sort.order }, title)),
   );
 };
 

@@ -22,7 +22,7 @@ const STATES = [
 ] as const satisfies readonly (readonly [MarkState, keyof DayRuns])[];
 
 const mark = (state: MarkState, title: string, ...content: Child[]) =>
-  li({ class: `mark ${state}`, title } as never, icon(MARK_ICONS[state]), ...content);
+  li({ class: `mark ${state}`, title }, icon(MARK_ICONS[state]), ...content);
 
 const timeMark = (occurrence: DayRuns['occurrences'][number]) => {
   const words = stateText(occurrence);
@@ -45,7 +45,7 @@ export const dayMarks = (day: DayRuns | undefined): Child =>
   day === undefined
     ? null
     : ul(
-        { class: 'marks', 'data-runs': String(day.due), 'data-date': day.date } as never,
+        { class: 'marks', 'data-runs': String(day.due), 'data-date': day.date },
         ...(day.occurrences.length > 0 ? day.occurrences.map(timeMark) : countMarks(day)),
       );
 

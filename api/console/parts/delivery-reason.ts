@@ -32,7 +32,7 @@ export const failedAttemptOf = (delivery: DeliveryDetail): Attempt | null =>
   lastMessageOf(delivery)?.attempts.findLast(({ report }) => report !== null) ?? null;
 
 const othersText = ({ others, paths }: ReasonContext): Child =>
-  others ? a({ href: paths.others, 'data-others': String(others) } as never, `${counted(others, 'other')} ended like this`) : null;
+  others ? a({ href: paths.others, 'data-others': String(others) }, `${counted(others, 'other')} ended like this`) : null;
 
 const without = (...children: readonly Child[]): readonly Child[] => children.filter((child) => child !== null);
 

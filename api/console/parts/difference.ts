@@ -29,7 +29,7 @@ const equalLines = (text: string): Child => {
 
 const lineDifference = (parts: readonly Part[]): Child =>
   td(
-    { colspan: 2, class: 'line-difference' } as never,
+    { colspan: 2, class: 'line-difference' },
     ...parts.map(({ added, removed, value }) => {
       if (!added && !removed) return equalLines(value);
       return linesOf(value).map((line) => div(null, added ? ins(null, line) : del(null, line)));

@@ -22,7 +22,7 @@ export type FigureCard = {
 /** Renders a figure with its change and its numbers per hour. */
 export const figureCard = ({ name, title, href, value, exact, change, chart, tone = 'accent' }: FigureCard) =>
   div(
-    { class: `card figure-card tone-${tone}`, 'data-figure': name, 'data-value': String(exact) } as never,
+    { class: `card figure-card tone-${tone}`, 'data-figure': name, 'data-value': String(exact) },
     h2(null, href === null ? title : a({ href, class: 'row-link' }, title)),
     div({ class: 'figure-line' }, strong(null, value), span({ class: 'quiet' }, change)),
     sparkline(chart),

@@ -40,7 +40,7 @@ export const filterField = (field: FilterField, value: string, isSentAtOnce = fa
           placeholder: placeholder ?? '',
           autocomplete: 'off',
           spellcheck: false,
-        } as never)
+        })
       : select({ id, name }, ...['', ...options].map((one) => option({ value: one, selected: one === value }, one === '' ? 'any' : one)));
   return div(null, label({ for: id }, text), control);
 };

@@ -88,7 +88,7 @@ const listItem = (node: Node, rules: MarkdownRules): Child => {
 
 const cellOf = (node: Node, tag: typeof td | typeof th, rules: MarkdownRules): Child => {
   const isRight = node.token.attrGet('style') === 'text-align:right';
-  return tag({ class: isRight ? 'number' : null, ...(tag === th ? { scope: 'col' } : {}) } as never, ...inner(node, rules));
+  return tag({ class: isRight ? 'number' : null, ...(tag === th ? { scope: 'col' } : {}) }, ...inner(node, rules));
 };
 
 const inner = ({ children }: Node, rules: MarkdownRules): Child[] => children.map((child) => render(child, rules));
@@ -117,8 +117,10 @@ const render = (node: Node, rules: MarkdownRules): Child => {
       return hr(null);
     case 'list_item_open':
       return listItem(node, rules);
-    case 'ordered_list_open':
-      return ol({ start: token.attrGet('start') } as never, ...inner(node, rules));
+    case 'ordered_list_open': {
+      const start = token.attrGet('start');
+      return ol({ start: start === null ? null : Number(start) }, ...inner(node, rules));
+    }
     case 'table_open':
       return div({ class: 'table-box', tabindex: 0 }, table(null, ...inner(node, rules)));
     case 'th_open':

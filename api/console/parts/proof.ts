@@ -42,7 +42,7 @@ export const exportCheck = (tenant_id: string): Child =>
     div(
       { class: 'field' },
       label({ for: 'export-file' }, 'A file with proofs'),
-      input({ id: 'export-file', type: 'file', accept: '.jsonl,.txt,application/jsonl' } as never),
+      input({ id: 'export-file', type: 'file', accept: '.jsonl,.txt,application/jsonl' }),
     ),
     div({ class: 'row' }, mark(), output(null)),
     ul({ class: 'quiet' }),

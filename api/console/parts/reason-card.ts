@@ -16,7 +16,7 @@ export type Reason = {
 /** Renders why something is in its state. */
 export const reasonCard = ({ tone, icon: name, title, facts = [], below = [] }: Reason) =>
   section(
-    { class: `card reason-card ${tone}`, 'data-why': '' } as never,
+    { class: `card reason-card ${tone}`, 'data-why': '' },
     h2({ class: 'hidden' }, 'Why'),
     div(
       { class: 'reason-head' },

@@ -16,9 +16,9 @@ export const rowMenu = (id: string, name: string, actions: readonly Child[]): Ch
   return span(
     { class: 'row-menu' },
     button(
-      { type: 'button', class: 'ghost small', popovertarget: id, 'aria-label': `Actions on ${name}`, 'data-menu': '' } as never,
+      { type: 'button', class: 'ghost small', popovertarget: id, 'aria-label': `Actions on ${name}`, 'data-menu': '' },
       icon('ellipsis'),
     ),
-    div({ id, popover: 'auto', class: 'menu-box', role: 'group', 'aria-label': name } as never, ...shown),
+    div({ id, popover: 'auto', class: 'menu-box', role: 'group', 'aria-label': name }, ...shown),
   );
 };

@@ -101,7 +101,7 @@ const dayCell = (date: string, calendar: Calendar) => {
     {
       class: covering.length > 0 ? 'covered' : null,
       'aria-current': date === calendar.today ? 'date' : null,
-    } as never,
+    },
     a({ class: 'day-number', href: calendar.dayHref(date), 'data-day': date }, dayName(date)),
     ...covering.map((blackout) =>
       div(
@@ -131,7 +131,7 @@ const weeksOf = ({ days, title }: Period, look: 'month' | 'strip', cellOf: (day:
   return table(
     { class: `calendar ${look}` },
     caption({ class: 'hidden' }, `Runs by day, ${title}`),
-    thead(null, tr(null, ...WEEK.map((day) => th({ scope: 'col', abbr: weekdayName(day) } as never, nameOf(weekdayName(day)))))),
+    thead(null, tr(null, ...WEEK.map((day) => th({ scope: 'col', abbr: weekdayName(day) }, nameOf(weekdayName(day)))))),
     tbody(null, ...weeks),
   );
 };
@@ -150,7 +150,7 @@ export const monthStrip = (job: JobRuns | undefined, calendar: Omit<Calendar, 'j
           class: covering.length > 0 ? 'covered' : null,
           'aria-current': date === calendar.today ? 'date' : null,
           title: covering.length > 0 ? texts : null,
-        } as never,
+        },
         a(
           { class: 'day-number', href: calendar.dayHref(date), 'data-day': date, 'aria-label': dayName(date) },
           String(Number(date.slice(8))),

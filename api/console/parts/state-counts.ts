@@ -18,7 +18,7 @@ const ORDER: readonly State[] = [
 /** The states that are shown even if no delivery has them. */
 const ALWAYS: readonly State[] = ['acknowledged', 'dead', 'blocked', 'rejected'];
 
-const count = (state: string, number: number): Child => span({ class: 'count', 'data-count': state } as never, countText(number));
+const count = (state: string, number: number): Child => span({ class: 'count', 'data-count': state }, countText(number));
 
 /** Renders how many deliveries have each state, as links to these deliveries. */
 export const stateCounts = ({ states }: Summary, current: string | null, hrefOf: (state: State | null) => string): Child => {

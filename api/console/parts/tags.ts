@@ -14,7 +14,9 @@ type AssetUrl = { readonly [ATTRIBUTE]: string };
 export type TimeText = Node & { readonly [ATTRIBUTE]: string };
 
 type Elements = JSX.IntrinsicElements;
-type Tag<Name extends keyof Elements> = (attributes?: Elements[Name] | null, ...children: Child[]) => Node;
+/** The attributes of an element. One whose value is null is left out. */
+type AttributesOf<Element> = { readonly [Name in keyof Element]: Element[Name] | AssetUrl | null };
+type Tag<Name extends keyof Elements> = (attributes?: AttributesOf<Elements[Name]> | null, ...children: Child[]) => Node;
 type Attributes = Readonly<Record<string, unknown>>;
 
 /**
@@ -90,7 +92,7 @@ const attributeText = (name: string, value: unknown): string => {
   const start = attributeStart(name);
   if (typeof value === 'string') return `${start}${isShown(name) ? escapedVisible(value) : escaped(value)}"`;
   // The values of these attributes are the words true and false. Other attributes are set by their presence.
-  if (typeof value === 'boolean' && !/^(aria|data)-/.test(name)) return value ? `${start}"` : '';
+  if (typeof value === 'boolean' && !/^(aria-|data-|draggable$|spellcheck$)/.test(name)) return value ? `${start}"` : '';
   if (typeof value === 'object' && ATTRIBUTE in value) return `${start}${(value as AssetUrl)[ATTRIBUTE]}"`;
   return `${start}${escaped(String(value))}"`;
 };

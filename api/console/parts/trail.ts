@@ -41,8 +41,8 @@ const totalOf = (steps: readonly Pick<TrailStep, 'at'>[]): number => {
 /** Renders the duration of a step, or the time of the first step. The exact time is shown on hover. */
 const timing = (at: string | null, gap: number | null): Child => {
   if (at === null) return null;
-  if (gap === null) return time({ class: 'gap', datetime: at, title: zoned(at) } as never, zoned(at, 'clock'));
-  return span({ class: 'gap', 'data-gap': String(gap), title: zoned(at) } as never, `+${duration(gap)}`);
+  if (gap === null) return time({ class: 'gap', datetime: at, title: zoned(at) }, zoned(at, 'clock'));
+  return span({ class: 'gap', 'data-gap': String(gap), title: zoned(at) }, `+${duration(gap)}`);
 };
 
 /** Renders the steps in the processing of a delivery on one line each, with its duration. */
@@ -53,7 +53,7 @@ export const trailOf = (steps: readonly TrailStep[]) => {
     { class: 'way' },
     ...steps.map(({ icon: name, tone, title, detail, at, position }, index) =>
       li(
-        { class: tone, 'data-step': '', 'data-position': position ?? null, 'data-at': at } as never,
+        { class: tone, 'data-step': '', 'data-position': position ?? null, 'data-at': at },
         icon(name),
         div({ class: 'step' }, title, detail ? span({ class: 'quiet' }, ' ', detail) : null),
         timing(at, durations[index]!),

@@ -31,7 +31,7 @@ const overlap = ({ secret_rotated_at, previous_secret_valid_until }: Integration
   const left = Math.max(0, between(now, previous_secret_valid_until!));
   return div(
     { class: 'overlap' },
-    progress({ max: whole, value: whole - left, 'aria-label': 'How much of the overlap has passed' } as never),
+    progress({ max: whole, value: whole - left, 'aria-label': 'How much of the overlap has passed' }),
     p({ class: 'quiet' }, left > 0 ? `Both secrets are accepted for ${duration(left)} more.` : 'The overlap has ended.'),
   );
 };

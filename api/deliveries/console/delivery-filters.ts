@@ -1,7 +1,9 @@
+import type { Rows } from '../../areas.ts';
 import { valuesIn } from '../../console/parts/filter-form.ts';
 import type { TimeRange } from '../../console/parts/time-range.ts';
 import { timeRangeOf } from '../../console/parts/time-range.ts';
 import type { Visit } from '../../console/visit.ts';
+import type { Sent } from '../../http/ask.ts';
 
 /** The filters of deliveries that the page passes to the API, besides the state and the period. */
 export const FILTER_NAMES = [
@@ -10,12 +12,16 @@ export const FILTER_NAMES = [
 ] as const;
 
 type Query = Pick<Visit, 'query'>;
+type DeliveryState = NonNullable<Sent<Rows['listTenantDeliveries']>['state']>;
 
-/** Returns the state that a page selects. Links of earlier versions name an outcome or a status instead. */
-export const stateIn = ({ query }: Query): string | null => {
+/**
+ * Returns the state that a page selects. Links of earlier versions name an outcome or a status instead. The API refuses
+ * other texts than states.
+ */
+export const stateIn = ({ query }: Query): DeliveryState | null => {
   const [state, status, outcome] = ['state', 'status', 'outcome'].map((name) => query.get(name) || null);
-  if (state || status) return state ?? (status === 'done' ? 'acknowledged' : (status ?? null));
-  return outcome === 'accepted' ? null : (outcome ?? null);
+  if (state || status) return (state ?? (status === 'done' ? 'acknowledged' : status)) as DeliveryState;
+  return outcome === 'accepted' ? null : ((outcome ?? null) as DeliveryState | null);
 };
 
 /**

@@ -137,7 +137,7 @@ export const deliveryListPage = page({
     const [state, { times }] = [stateIn(visit), rangeOf(visit)];
     const filters = { tenant_id, ...filtersIn(visit), ...times };
     const selected = { ...filters, ...(state !== null && { state }) };
-    const deliveries = ask(rows.listTenantDeliveries, { preview: true, ...selected, ...valuesIn(visit.query, ['cursor']) } as never);
+    const deliveries = ask(rows.listTenantDeliveries, { preview: true, ...selected, ...valuesIn(visit.query, ['cursor']) });
     return {
       deliveries,
       // Only an empty list says whether there are deliveries of another time.
@@ -146,7 +146,7 @@ export const deliveryListPage = page({
       ),
       agents: agentNames(visit),
       integrations: integrationNames(visit),
-      summary: ask(rows.summarizeDeliveries, { ...filters, buckets: BUCKETS, fit: true, by_state: true, group_by: 'event' } as never),
+      summary: ask(rows.summarizeDeliveries, { ...filters, buckets: BUCKETS, fit: true, by_state: true, group_by: 'event' }),
       problems: visit.may('tenant:integrations:read') ? ask(rows.listDeliveryProblems, { tenant_id, ...times }) : Promise.resolve(null),
     };
   },

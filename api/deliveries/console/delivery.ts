@@ -104,7 +104,7 @@ export const deliveryPage = page({
       ),
       others: after((value) => {
         const filters = likeThis(value);
-        return filters === null || visit.asOf !== null ? null : ask(rows.summarizeDeliveries, { tenant_id, ...filters } as never);
+        return filters === null || visit.asOf !== null ? null : ask(rows.summarizeDeliveries, { tenant_id, ...filters });
       }),
       presence: after(({ status, causation }) =>
         status === null || status === 'done' || status === 'dead' || visit.asOf !== null

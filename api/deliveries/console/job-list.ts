@@ -56,7 +56,7 @@ export const jobListPage = page({
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
-    const jobs = ask(rows.listJobs, { tenant_id, ...valuesIn(query, ['kind', 'cursor']) } as never);
+    const jobs = ask(rows.listJobs, { tenant_id, ...valuesIn(query, ['kind', 'cursor']) });
     const requestersIn = (found: readonly Job[]) => found.map(({ requested_by_id }) => requested_by_id);
     return {
       jobs,

@@ -26,7 +26,7 @@ export const KINDS = {
 const progressView = ({ kind, done, total }: Job): Child =>
   div(
     { class: 'overlap' },
-    progress({ max: Math.max(1, total), value: total === 0 ? 1 : done, 'aria-label': 'Progress of the job' } as never),
+    progress({ max: Math.max(1, total), value: total === 0 ? 1 : done, 'aria-label': 'Progress of the job' }),
     p(
       { class: 'quiet', 'data-done': String(done), 'data-total': String(total) },
       `${countText(done)} of ${countText(total)} ${KINDS[kind].unit}`,
@@ -83,7 +83,7 @@ export const jobPage = page({
     const { title, above } = KINDS[value.kind];
     return [
       div(
-        { 'data-kind': 'job', 'data-id': value.id, 'data-position': job.position } as never,
+        { 'data-kind': 'job', 'data-id': value.id, 'data-position': job.position },
         heading(span(null, title, ' ', badge(value.status)), null, cancelButton(visit, value)),
         card(
           'Progress',

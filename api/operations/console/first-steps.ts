@@ -34,7 +34,7 @@ const readDelivery = async ({ ask, rows, params }: Visit, delivery_id: string | 
 
 /** Reads the newest delivery of an agent that was accepted. */
 const readAccepted = async (visit: Visit, path: { tenant_id: string; agent_id: string }): Promise<Delivery | null> => {
-  const listed = await visit.ask(visit.rows.listTenantDeliveries, { ...path, outcome: 'accepted', limit: '1' } as never);
+  const listed = await visit.ask(visit.rows.listTenantDeliveries, { ...path, outcome: 'accepted', limit: 1 });
   return listed.ok ? readDelivery(visit, (listed.value as readonly { id: string }[])[0]?.id) : null;
 };
 
@@ -42,7 +42,7 @@ const readAccepted = async (visit: Visit, path: { tenant_id: string; agent_id: s
 export const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
   const { ask, rows, params, query } = visit;
   const tenant_id = params.tenant_id!;
-  const agents = await ask(rows.listAgents, { tenant_id, limit: '200' } as never);
+  const agents = await ask(rows.listAgents, { tenant_id, limit: 200 });
   if (!agents.ok) return agents;
   const all = agents.value as readonly Agent[];
   const agent = all.find(({ id }) => id === query.get('agent_id')) ?? all[0] ?? null;
@@ -50,9 +50,9 @@ export const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
   if (agent === null) return { ...agents, value: none };
   const path = { tenant_id, agent_id: agent.id };
   const [integrations, presence, deliveries, onAgent] = await Promise.all([
-    ask(rows.listWebhookIntegrations, { tenant_id, limit: '200' } as never),
+    ask(rows.listWebhookIntegrations, { tenant_id, limit: 200 }),
     ask(rows.getRunnerPresence, path),
-    ask(rows.listTenantDeliveries, { ...path, limit: '1' } as never),
+    ask(rows.listTenantDeliveries, { ...path, limit: 1 }),
     readMayOnAgent(visit, tenant_id, agent.id),
   ]);
   const problem = failed([integrations, deliveries]);

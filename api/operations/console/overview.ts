@@ -78,17 +78,9 @@ const attentionPanel = (visit: Visit, { at: checked, attention, attention_count 
   const others = attention_count - attention.length;
   return titled(
     'Needs attention',
-    attention_count === 0
-      ? null
-      : span({ class: 'quiet', 'data-attention-count': String(attention_count) } as never, countText(attention_count)),
+    attention_count === 0 ? null : span({ class: 'quiet', 'data-attention-count': String(attention_count) }, countText(attention_count)),
     attention.length === 0
-      ? p(
-          { class: 'note calm', 'data-calm': '' } as never,
-          icon('circle-check'),
-          'Nothing needs attention. Checked ',
-          zoned(checked, 'minute'),
-          '.',
-        )
+      ? p({ class: 'note calm', 'data-calm': '' }, icon('circle-check'), 'Nothing needs attention. Checked ', zoned(checked, 'minute'), '.')
       : attentionTable(visit, attention),
     others > 0 && visit.may('tenant:integrations:read')
       ? allLink(tenantPath(visit.params.tenant_id!, '/deliveries/problems'), `All problems, ${countText(others)} more`)
@@ -101,7 +93,7 @@ const firstSteps = (visit: Visit, { is_started }: Overview): Child =>
   is_started || !visit.may('tenant:integrations:write')
     ? null
     : section(
-        { class: 'card first-steps', 'data-first-steps': '' } as never,
+        { class: 'card first-steps', 'data-first-steps': '' },
         div(
           null,
           h2(null, 'First steps'),

@@ -38,10 +38,7 @@ const tableOf = (parts: readonly Part[]): Child =>
   dataTable<Part>(
     {
       ...{ title: 'Parts of the platform', kind: 'part', nameTitle: 'Part', id: ({ name }) => name, name: ({ name }) => name },
-      details: ({ detail, advice }) => [
-        detail,
-        advice === null ? null : div({ 'data-advice': '' } as never, icon('arrow-right'), ' ', advice),
-      ],
+      details: ({ detail, advice }) => [detail, advice === null ? null : div({ 'data-advice': '' }, icon('arrow-right'), ' ', advice)],
       columns: [
         { title: 'State', look: 'state', cell: ({ status }) => badge(status) },
         { title: 'Figures', cell: ({ figures }) => figuresOf(figures) },

@@ -46,7 +46,7 @@ export const rebuildProgress = ({ state, events, total, events_per_second, eta_s
   const rate = events_per_second === null ? '' : ` · ${rateText(events_per_second)}`;
   return div(
     { class: 'overlap', 'data-running': '' },
-    progress({ max: Math.max(1, total), value: events, 'aria-label': 'Progress of the rebuild' } as never),
+    progress({ max: Math.max(1, total), value: events, 'aria-label': 'Progress of the rebuild' }),
     p({ class: 'quiet' }, `${countText(events)} of about ${counted(total, 'event')}${rate} · ${left}`),
   );
 };

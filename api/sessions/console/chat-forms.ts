@@ -36,7 +36,7 @@ export const WRITE_ID = 'write';
 /** Renders a form that calls an operation. It works without JavaScript. */
 const callForm = (visit: Visit, { operation, params, part, key = crypto.randomUUID() }: Target, ...children: Child[]) =>
   form(
-    { method: 'post', action: `/console/run/${operation}`, class: 'chat-form', 'data-form': operation, autocomplete: 'off' } as never,
+    { method: 'post', action: `/console/run/${operation}`, class: 'chat-form', 'data-form': operation, autocomplete: 'off' },
     ...Object.entries(params).map(([name, value]) => hidden(`:${name}`, value)),
     hidden('_key', key),
     hidden('_return', part ? `${visit.path}#${part}` : visit.path),
@@ -44,7 +44,7 @@ const callForm = (visit: Visit, { operation, params, part, key = crypto.randomUU
   );
 
 const area = (name: string, text: string, attributes: object, value = '') =>
-  label({ class: 'chat-text' }, span({ class: 'quiet' }, text), textarea({ name, rows: 3, ...attributes } as never, value));
+  label({ class: 'chat-text' }, span({ class: 'quiet' }, text), textarea({ name, rows: 3, ...attributes }, value));
 
 /** Renders the form with which a visitor decides on an open approval. */
 const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
@@ -54,8 +54,8 @@ const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
     area('/comment', 'Comment for the agent (optional)', { maxlength: 2_000, rows: 2 }),
     div(
       { class: 'actions' },
-      button({ class: 'primary', name: '/decision', value: 'approved' } as never, icon('check'), 'Approve'),
-      button({ class: 'danger', name: '/decision', value: 'denied' } as never, icon('x'), 'Deny'),
+      button({ class: 'primary', name: '/decision', value: 'approved' }, icon('check'), 'Approve'),
+      button({ class: 'danger', name: '/decision', value: 'denied' }, icon('x'), 'Deny'),
     ),
   );
 
@@ -97,7 +97,7 @@ const chosenFiles = (visit: Visit, { attachments }: Detail): Child => {
     .map(({ id, filename }) =>
       label(
         { class: 'chat-file' },
-        input({ type: 'checkbox', name: '/attachment_ids', value: id, checked: true } as never),
+        input({ type: 'checkbox', name: '/attachment_ids', value: id, checked: true }),
         ` with the file ${filename}`,
       ),
     );
@@ -110,7 +110,7 @@ const chosenFiles = (visit: Visit, { attachments }: Detail): Child => {
 const uploadFields = (visit: Visit, session_id: string) =>
   div(
     { class: 'chat-upload' },
-    label(null, span({ class: 'quiet' }, 'File (at most 25 MiB)'), input({ type: 'file', name: UPLOAD_FIELD } as never)),
+    label(null, span({ class: 'quiet' }, 'File (at most 25 MiB)'), input({ type: 'file', name: UPLOAD_FIELD })),
     button(
       {
         'data-form': 'addSessionAttachment',
@@ -118,7 +118,7 @@ const uploadFields = (visit: Visit, session_id: string) =>
         formaction: `${tenantPath(visit.params.tenant_id!, `/sessions/${session_id}/files`)}?${new URLSearchParams(visit.query.getAll('file').map((file) => ['file', file]))}`,
         formenctype: 'multipart/form-data',
         formnovalidate: true,
-      } as never,
+      },
       icon('plus'),
       span(null, 'Add the file'),
     ),
@@ -172,18 +172,18 @@ export const startForm = (visit: Visit, agent_id: string, { title, content, key 
       action: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/sessions`),
       enctype: 'multipart/form-data',
       ...{ class: 'chat-form', 'data-form': 'startSession', autocomplete: 'off' },
-    } as never,
+    },
     hidden('_key', key),
     area('/message/content', 'First message to the agent', { required: true }, content),
     label(
       { class: 'chat-text' },
       span({ class: 'quiet' }, 'Title (optional; unlike the message, it is not encrypted)'),
-      input({ type: 'text', name: '/title', maxlength: 255, value: title } as never),
+      input({ type: 'text', name: '/title', maxlength: 255, value: title }),
     ),
     label(
       { class: 'chat-text' },
       span({ class: 'quiet' }, 'Files (optional, each at most 25 MiB)'),
-      input({ type: 'file', name: UPLOAD_FIELD, multiple: true } as never),
+      input({ type: 'file', name: UPLOAD_FIELD, multiple: true }),
     ),
     div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Start the session'))),
   );

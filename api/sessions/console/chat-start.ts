@@ -133,7 +133,7 @@ const startWithFiles = (deps: ConsoleDeps) => async (c: Context) => {
   }
   const written = { ...into, role: 'user' as const, content, attachment_ids: [...ids] };
   const messageKey = `${key}-message`;
-  const sent = await ask(rows.appendMessage, written as never, { headers: { 'idempotency-key': messageKey } });
+  const sent = await ask(rows.appendMessage, written, { headers: { 'idempotency-key': messageKey } });
   if (!sent.ok) {
     const { problem, status } = sent;
     const why = status >= 500 ? { ...MESSAGE_UNKNOWN, key: messageKey } : MESSAGE_REFUSED;

@@ -42,7 +42,7 @@ const conversation = (detail: Detail, shown: Shown, { latest, earlier, draft }: 
           : div({ class: 'actions earlier' }, a({ class: 'button', href: earlier, rel: 'prev' }, icon('arrow-up'), 'Earlier messages')),
         firstDay(detail.messages[0], shown.visit.zone),
         ol(
-          { class: 'messages', 'data-grows': '' } as never,
+          { class: 'messages', 'data-grows': '' },
           ...detail.messages.map((message, index) => messageOf(message, detail.messages[index - 1], detail, shown)),
           draft && draftView(draft),
         ),
@@ -219,7 +219,7 @@ export const sessionPage = page({
               conversation(value, shown, around),
               composeNotes({ agent, presence, hours }, { visit, agent_id: value.session.agent_id, onAgent }),
               shown.mayAct ? composeForms(visit, value) : null,
-              div({ 'data-page-end': '' } as never),
+              div({ 'data-page-end': '' }),
             ),
             filesCard(value, shown),
           ),

@@ -87,7 +87,7 @@ const countOf = (counts: Counts, role: Role): number => totalOf(counts[role]);
 const tabsOf = (visit: Visit, counts: Counts): Child => {
   const tab = (value: Role | null, label: string, count: number) => ({
     value,
-    label: [label, span({ class: 'quiet', 'data-count': String(count) } as never, ` ${countText(count)}`)],
+    label: [label, span({ class: 'quiet', 'data-count': String(count) }, ` ${countText(count)}`)],
     href: withQuery(visit, { role: value, cursor: null }),
   });
   const all = TENANT_ROLES.reduce((sum, role) => sum + countOf(counts, role), 0);
@@ -118,7 +118,7 @@ export const membersPage = page({
     const members = ask(rows.listMembers, {
       tenant_id,
       ...{ ...search, ...valuesIn(query, ['role', 'cursor']) },
-    } as never);
+    });
     const idsOf = (found: readonly Member[]) => found.map(({ user_id }) => user_id).join(',');
     const ofRole = (role: Role) => ask(rows.listMembers, { tenant_id, role, limit: 1, ...search });
     const OWNER = ofRole('OWNER');
@@ -155,7 +155,7 @@ export const membersPage = page({
           : null,
       ),
       visit.asOf !== null && visit.query.get('q')
-        ? p({ class: 'note', 'data-unfiltered': '' } as never, icon('info'), 'Members of the past cannot be searched: the list shows all.')
+        ? p({ class: 'note', 'data-unfiltered': '' }, icon('info'), 'Members of the past cannot be searched: the list shows all.')
         : null,
       panel(members, (found) => (found.length > 0 ? memberTable(found, visit, shown) : nothing(visit))),
       pager(members, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
