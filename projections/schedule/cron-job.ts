@@ -240,13 +240,9 @@ const linkSession = ({ tenant: tenant_id, id, data: { cron_occurrence_id } }: Re
 const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonly Change[] => {
   const { job_id, job_status, status_code, error, ms } = data;
   const next = type === 'CronAttemptFailed' ? { next_attempt_at: data.next_attempt_at } : { is_open: null, next_attempt_at: null };
+  const attempt = { event_id, at, status_code, error, ms };
   return [
-    patch(
-      'runs',
-      { tenant_id: tenant, id },
-      { ...next, ...NOT_SETTLED },
-      { items: { attempts: [{ event_id, at, status_code, error, ms }] } },
-    ),
+    patch('runs', { tenant_id: tenant, id }, { ...next, ...NOT_SETTLED }, { items: { attempts: [attempt] } }),
     patch('jobs', { tenant_id: tenant, id: job_id }, { last_status_code: status_code, ...(job_status && { status: job_status }) }),
   ];
 };
@@ -263,9 +259,8 @@ export const cronJobs = {
       return [insert('jobs', { ...row, deleted: false }), cronJobCounter.add(event.tenant, 1)];
     },
     CronJobUpdated: ({ tenant, id, at, revision, data }) => {
-      const fields = omit(data, 'sealed_headers', 'target_agent_id');
-      const changed = { ...fields, updated_at: at, ...('next_fire_at' in data && { schedule_revision: revision }) };
-      return patch('jobs', { tenant_id: tenant, id }, changed);
+      const moved = 'next_fire_at' in data && { schedule_revision: revision };
+      return patch('jobs', { tenant_id: tenant, id }, { ...omit(data, 'sealed_headers', 'target_agent_id'), updated_at: at, ...moved });
     },
     CronJobHeadersResealed: ({ tenant, id, at }) => patch('jobs', { tenant_id: tenant, id }, { updated_at: at }),
     CronJobPaused: ({ tenant, id, at, revision }) =>

@@ -224,6 +224,15 @@ test('only the files that this test lists print without the function that escape
     [...MAY_PRINT].sort(),
   ));
 
+test('the programs of the processes serve and work import at most 25 of our files: they leave the opening of services to others', () => {
+  const counts = ['serve', 'work'].map((name) => importedFiles(`infra/processes/${name}.ts`).length);
+  equal(
+    counts.filter((count) => count > 25 || count === 0),
+    [],
+    counts.join(),
+  );
+});
+
 test('the program finds its own files through infra/program.ts, because a bundle has them at other paths', () => {
   const ownPath = /import\.meta\.(dirname|filename|url)/;
   const packagePath = /createRequire\(import\.meta\.url\)/g;

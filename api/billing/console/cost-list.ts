@@ -118,7 +118,6 @@ export const costListPage = page({
     const period = valuesIn(query, PERIOD_NAMES);
     const group_by = groupOf(visit) as 'day';
     const agent_id = query.get('agent_id');
-    const limit_usd = query.get('limit_usd');
     const { isClipped: _, ...hours } = budgetTimes(period, Date.now());
     const days = { tenant_id, ...period, group_by: 'day', series_by: 'agent' } as const;
     return {

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { omit } from '../../../domain/omit.ts';
 import type { Problem } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
 import { type ConsoleDeps, consolePath, framedResponse, identify } from '../answers.ts';
@@ -46,7 +45,7 @@ export const show = async (
   content: readonly Child[],
   status = 200,
 ): Promise<Response> => {
-  const params = omit(visit.params, 'tenant_id');
+  const { tenant_id: _, ...params } = visit.params;
   const frame = { title: titleOf(row, form), nav: '', content, status };
   // The forms of platform operations have the navigation of the platform, even if they are about a tenant.
   if (/^(?:\/api\/v1)?\/admin\//.test(row.path))

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { omit } from '../../../domain/omit.ts';
 import type { Operation } from '../../http/operation.ts';
 import { SECRET_NAMES } from '../secret-names.ts';
 import type { FieldLook, FormLayout } from './form-layout.ts';
@@ -72,7 +71,7 @@ const withoutNull = (schema: Json): { readonly schema: Json; readonly isNullable
     return { schema: { ...schema, type: type.find((one) => one !== 'null') }, isNullable: true };
   if (!Array.isArray(anyOf)) return { schema, isNullable: false };
   const forms = (anyOf as Json[]).filter((one) => one.type !== 'null');
-  const outer = omit(schema, 'anyOf');
+  const { anyOf: _, ...outer } = schema;
   return { schema: forms.length === 1 ? { ...forms[0], ...outer } : outer, isNullable: forms.length < anyOf.length };
 };
 

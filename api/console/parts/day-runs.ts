@@ -36,7 +36,8 @@ const countMarks = (day: DayRuns): readonly Child[] =>
     if (count === 0) return [];
     const inState = `${countText(count)} ${name}`;
     // If all occurrences of a day run, they are simply runs.
-    if (count < day.due || (name !== 'fired' && name !== 'planned')) return [mark(state, inState, span(null, countText(count), span({ class: 'state-word' }, ` ${name}`)))];
+    if (count < day.due || (name !== 'fired' && name !== 'planned'))
+      return [mark(state, inState, span(null, countText(count), span({ class: 'state-word' }, ` ${name}`)))];
     return [mark(state, inState, span(null, counted(count, 'run')), span({ class: 'hidden' }, ` ${name}`))];
   });
 
