@@ -65,7 +65,7 @@ const decisionTabs = (visit: Visit) => {
 
 const agentForm = (visit: Visit, names: Names) =>
   form(
-    { method: 'get', action: visit.path, class: 'filter-bar filter-fields' },
+    { method: 'get', action: visit.path, class: 'filter-bar filter-fields agent-filter' },
     ...Object.entries(valuesIn(visit.query, ['view', 'date', 'decision'])).map(([name, value]) => input({ type: 'hidden', name, value })),
     filterField({ name: 'agent_id', label: 'Agent', ...chosenByName(visit, 'agent', names) }, visit.query.get('agent_id') ?? '', true),
     div({ class: 'without-script' }, button(null, 'Show')),
