@@ -23,6 +23,7 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { filtersIn, rangeOf, sentFilters, stateIn } from './delivery-filters.ts';
 import { deliveryViews } from './delivery-views.ts';
 import { noDeliveries } from './no-deliveries.ts';
+import { askOpen, withOpen } from './open-delivery.ts';
 
 const { a } = tags;
 
@@ -129,7 +130,7 @@ export const deliveryListPage = page({
   path: '/console/t/:tenant_id/deliveries',
   permit: 'tenant:read',
   nav: 'Deliveries',
-  categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection'],
+  categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection', 'session'],
   withoutPast: 'Deliveries',
   asks: (visit) => {
     const { ask, rows, params } = visit;
@@ -147,11 +148,12 @@ export const deliveryListPage = page({
       agents: agentNames(visit),
       integrations: integrationNames(visit),
       summary: ask(rows.summarizeDeliveries, { ...filters, buckets: BUCKETS, fit: true, by_state: true, group_by: 'event' }),
+      ...askOpen(visit),
       problems: visit.may('tenant:integrations:read') ? ask(rows.listDeliveryProblems, { tenant_id, ...times }) : Promise.resolve(null),
     };
   },
   title: () => 'Deliveries',
-  view: ({ deliveries, any, agents, integrations, summary, problems }, visit) => {
+  view: ({ deliveries, any, agents, integrations, summary, problems, ...open }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const [state, range] = [stateIn(visit), rangeOf(visit)];
     const isFiltered = Object.keys(filtersIn(visit)).length > 0 || state !== null || range.key === 'own';
@@ -187,7 +189,7 @@ export const deliveryListPage = page({
             ),
             stateCounts(value, state, (next) => linkTo({ state: next })),
           ]),
-      list(),
+      withOpen(visit, { ...open, agents }, list()),
       pager(deliveries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
     ];
   },
