@@ -1,4 +1,5 @@
-import { connect, Events, jwtAuthenticator, type NatsConnection } from 'nats';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, Events, jwtAuthenticator, type Msg, type NatsConnection } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboxOf, RENEW_AFTER_SHARE } from '../../domain/runners/runner-credential.ts';
 import type { Credential } from './api-client.ts';
@@ -8,14 +9,17 @@ export const RENEWAL_RETRY_DELAY_MS = 5_000;
 /** nats-server may never answer a connection that begins while it applies an update of the account. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/**
- * `interrupted` resolves when it is re-established or closed: earlier requests then get no answer, which the NATS client does not report.
- */
 export type BrokerConnection = {
   readonly nats: NatsConnection;
   readonly credential: Credential;
   renewAt: number;
-  interrupted: PromiseWithResolvers<null>;
+  /**
+   * Called when it is lost or closed: earlier requests then get no answer, which the NATS client does not report. A
+   * subscription that ends now is not made again, so the broker sends no answer to a request that nothing waits for.
+   */
+  readonly onInterrupted: Set<() => void>;
+  /** Resolves when it is re-established or closed; null if it is not lost. What is sent meanwhile may be dropped. */
+  lost: PromiseWithResolvers<void> | null;
   /** Whether a newer connection has replaced this connection. If so, the end of this connection is not an outage. */
   isReplaced: boolean;
 };
@@ -35,24 +39,63 @@ const connectWith = (credential: Credential): Promise<NatsConnection> =>
 
 const renewTime = ({ expires_at }: Credential): number => Date.now() + RENEW_AFTER_SHARE * (Date.parse(expires_at) - Date.now());
 
+const interrupt = (connection: BrokerConnection): void => {
+  connection.lost ??= Promise.withResolvers();
+  for (const notify of [...connection.onInterrupted]) notify();
+};
+
+const restore = (connection: BrokerConnection): void => {
+  connection.lost?.resolve();
+  connection.lost = null;
+};
+
 const watchReconnects = async (connection: BrokerConnection, outage: OutageReport): Promise<void> => {
   for await (const { type } of connection.nats.status()) {
     if (type === Events.Disconnect && !connection.isReplaced && !connection.nats.isClosed())
       outage.lost('the connection to the broker is lost');
+    if (type === Events.Disconnect) interrupt(connection);
     if (type !== Events.Reconnect) continue;
     if (!connection.isReplaced) outage.regained();
-    connection.interrupted.resolve(null);
-    connection.interrupted = Promise.withResolvers();
+    restore(connection);
   }
 };
+
+/** Waits until a lost connection is re-established or closed. @throws Error if it takes longer than `ms` milliseconds */
+export const untilRestored = async ({ lost }: BrokerConnection, ms: number): Promise<void> => {
+  if (!lost) return;
+  const waiting = new AbortController();
+  const tooLate = sleep(ms, true, { signal: waiting.signal, ref: false });
+  const isTooLate = await Promise.race([lost.promise, tooLate.catch(() => {})]).finally(() => waiting.abort());
+  if (isTooLate) throw new Error('the connection to the broker is lost');
+};
+
+/** Sends a request, and returns its answer. @throws Error at once if the connection is lost meanwhile; NatsError */
+export const requestOver = (connection: BrokerConnection, send: (nats: NatsConnection) => Promise<Msg>): Promise<Msg> =>
+  new Promise((resolve, reject) => {
+    const end = (): void => reject(new Error('the connection to the broker was lost'));
+    connection.onInterrupted.add(end);
+    send(connection.nats)
+      .then(resolve, reject)
+      .finally(() => connection.onInterrupted.delete(end));
+  });
 
 const openConnection = async (credential: Credential, outage: OutageReport): Promise<BrokerConnection> => {
   const nats = await connectWith(credential).catch((error: Error) => {
     throw new Refusal('unavailable', `the broker at ${credential.url} does not accept the connection: ${error.message}`);
   });
-  const connection = { nats, credential, renewAt: renewTime(credential), interrupted: Promise.withResolvers<null>(), isReplaced: false };
+  const connection: BrokerConnection = {
+    nats,
+    credential,
+    renewAt: renewTime(credential),
+    onInterrupted: new Set(),
+    lost: null,
+    isReplaced: false,
+  };
   void watchReconnects(connection, outage);
-  void nats.closed().then(() => connection.interrupted.resolve(null));
+  void nats.closed().then(() => {
+    interrupt(connection);
+    restore(connection);
+  });
   return connection;
 };
 

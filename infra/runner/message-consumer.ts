@@ -1,16 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createInbox, type Msg, type NatsConnection, nanos, type Subscription } from 'nats';
+import { type Msg, type NatsConnection, nanos, type Subscription } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
-import { inboxOf } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
-import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
+import {
+  type BrokerConnection,
+  type CredentialSource,
+  keepConnected,
+  RENEWAL_RETRY_DELAY_MS,
+  requestOver,
+  untilRestored,
+} from './broker-connection.ts';
+import { createMessageRequests, PULL_TIMEOUT_MS, statusOf } from './message-requests.ts';
 import { createOutageReport } from './outage-report.ts';
 
-/** In milliseconds, for one request. Renewed credentials are used from the next one on. */
-const PULL_TIMEOUT_MS = 5_000;
-/** The time in milliseconds for which a request waits for its answer. Without a message, the server answers it earlier. */
-const ANSWER_TIMEOUT_MS = PULL_TIMEOUT_MS + 2_000;
-const LATE_ANSWER_MS = 500;
+/** Of progress reports. After a lost one, the next one is still in time. */
+export const PROGRESS_INTERVAL_MS = ACK_WAIT_MS / 3;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
 const RETRY_DELAY_MS = 500;
@@ -18,42 +23,8 @@ const RETRY_DELAY_MS = 500;
 const RESUBSCRIBE_INTERVAL_MS = 1_000;
 const LISTEN_TIMEOUT_MS = 1_000;
 
-/**
- * Returns the status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that
- * there is no message yet. A stored message always has a reply subject, even if it contains nothing but a status, which
- * a runner can make the server store.
- */
-const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
-
 /** After this negative acknowledgement, the server waits for the delay and then delivers the message again. */
 export const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
-
-/**
- * Waits until a request has got no answer in time. A process that was stalled finds both the end of the time limit and an
- * answer that arrived meanwhile. So it waits a little longer: if it dropped the answer, the server would deliver the
- * message again only after the acknowledgement timeout, and later messages would come first.
- */
-const untilUnanswered = async (answered: AbortSignal): Promise<void> => {
-  for (const ms of [ANSWER_TIMEOUT_MS, LATE_ANSWER_MS]) await sleep(ms, undefined, { signal: answered }).catch(() => {});
-};
-
-type MessageRequest = { readonly subject: string; readonly request: string; readonly inbox: string };
-
-/**
- * Requests a message; undefined if the connection is closed. `request` of the NATS client finds the request of an answer by
- * the answer's subject, but a stream message keeps its own subject; with an inbox for each request, its timer would keep a
- * process alive after the connection was closed.
- */
-const requestMessage = (nats: NatsConnection, { subject, request, inbox }: MessageRequest, ended: AbortSignal): Promise<Msg | undefined> =>
-  new Promise((resolve) => {
-    try {
-      const subscription = nats.subscribe(inbox, { max: 1, callback: (error, message) => resolve(error ? undefined : message) });
-      ended.addEventListener('abort', () => subscription.unsubscribe());
-      nats.publish(subject, request, { reply: inbox });
-    } catch {
-      resolve(undefined);
-    }
-  });
 
 /** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
 export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
@@ -62,6 +33,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     misses = 0;
   };
   const connection = keepConnected({ ...source, onRenewed: resetMisses, lingerMs: 2 * PULL_TIMEOUT_MS });
+  const requests = createMessageRequests();
 
   /**
    * Handles a pull without a valid answer. After two such pulls in a row, the server may have lost the consumer or the
@@ -74,35 +46,45 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     return null;
   };
 
-  const send = (message: Msg, acknowledgement: string): void =>
-    void connection
-      .get()
-      .then(({ nats }) => nats.publish(message.reply!, acknowledgement))
-      .catch(() => {});
+  /** @throws Error if the connection is not re-established in time, or is lost before the answer; NatsError */
+  const ask = async (subject: string, data: Uint8Array | string): Promise<Msg> => {
+    const current = await connection.get();
+    await untilRestored(current, SETTLE_TIMEOUT_MS);
+    return requestOver(current, (nats) => nats.request(subject, data, { timeout: SETTLE_TIMEOUT_MS }));
+  };
+
+  /** What is sent over a lost connection may be dropped, so this waits until it is re-established. */
+  const send = async (message: Msg, acknowledgement: string): Promise<void> => {
+    const current = await connection.get();
+    await current.lost?.promise;
+    if (current === connection.latest()) current.nats.publish(message.reply!, acknowledgement);
+  };
+
+  const pullOver = async (current: BrokerConnection, onLate: (message: Msg) => void): Promise<Msg | null> => {
+    const answer = await requests.request(current, onLate);
+    if (answer === null) return null;
+    if (!answer) return missed();
+    const status = statusOf(answer);
+    if (status > 0 && status !== 404 && status !== 408) return missed();
+    resetMisses();
+    return status > 0 ? null : answer;
+  };
 
   return {
-    /** Null if no message arrives in time. @throws the errors of `issue` */
-    pull: async (): Promise<Msg | null> => {
-      const { nats, credential, interrupted } = await connection.get();
-      const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
-      const subject = `$JS.API.CONSUMER.MSG.NEXT.${credential.stream}.${credential.consumer}`;
-      const ended = new AbortController();
-      const response = requestMessage(nats, { subject, request, inbox: createInbox(inboxOf(credential.id)) }, ended.signal);
-      const unanswered = untilUnanswered(ended.signal);
-      const answer = await Promise.race([response, interrupted.promise, unanswered]).finally(() => ended.abort());
-      if (answer === null) return null;
-      if (!answer) return missed();
-      const status = statusOf(answer);
-      if (status > 0 && status !== 404 && status !== 408) return missed();
-      resetMisses();
-      return status > 0 ? null : answer;
+    /** Null if no message arrives in time. `onLate` gets a message that arrives afterwards. @throws the errors of `issue` */
+    pull: async (onLate: (message: Msg) => void): Promise<Msg | null> => {
+      const current = await connection.get();
+      if (!current.lost) return pullOver(current, onLate);
+      await untilRestored(current, PULL_TIMEOUT_MS).catch(() => {});
+      return null;
     },
+    /** Pulls end, and get no more messages. Resolves when every message that the broker has sent until now was received. */
+    stopPulls: requests.stop,
     /** Sends for example `+ACK`, and waits for the server's confirmation. @throws Error if the acknowledgement cannot be sent */
     settle: async (message: Msg, acknowledgement: string): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
         try {
-          const { nats } = await connection.get();
-          await nats.request(message.reply!, acknowledgement, { timeout: SETTLE_TIMEOUT_MS });
+          await ask(message.reply!, acknowledgement);
           return;
         } catch (error) {
           if (attempt >= MAX_SETTLE_ATTEMPTS) throw error;
@@ -114,10 +96,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     publish: async (subject: string, message: Uint8Array): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
         try {
-          const { nats } = await connection.get();
-          const { error } = (await nats.request(subject, message, { timeout: SETTLE_TIMEOUT_MS })).json<{
-            error?: { description: string };
-          }>();
+          const { error } = (await ask(subject, message)).json<{ error?: { description: string } }>();
           if (!error) return;
           throw new Error(error.description);
         } catch (error) {
@@ -153,9 +132,9 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       };
     },
     /** Restarts the server's acknowledgement timeout. */
-    reportProgress: (message: Msg): void => send(message, '+WPI'),
+    reportProgress: (message: Msg): void => void send(message, '+WPI').catch(() => {}),
     /** The server waits `delayMs` before it delivers again. This runner keeps the message; `reportProgress` restores the timeout. */
-    postpone: (message: Msg, delayMs: number): void => send(message, negativeAck(delayMs)),
+    postpone: (message: Msg, delayMs: number): void => void send(message, negativeAck(delayMs)).catch(() => {}),
     close: connection.close,
   };
 };

@@ -25,7 +25,7 @@ type Options = {
 };
 
 type Opened = {
-  readonly open: (ending: AbortSignal) => MessageConsumer;
+  readonly open: (ending: AbortSignal) => OrderedConsumer;
   readonly processed: ProcessedIds;
   readonly steered: Steering;
 };
@@ -64,15 +64,20 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     },
   };
   const sessions = createLiveSessions(inboundSubject(agent.tenant, agent.agent), known);
-  const open = (ending: AbortSignal): MessageConsumer => {
+  const open = (ending: AbortSignal): OrderedConsumer => {
     const messages = openMessages(api, agent, report)(ending);
-    const pull = async (): Promise<Msg | null> => {
-      const message = await messages.pull();
+    const pull: MessageConsumer['pull'] = async (onLate) => {
+      const message = await messages.pull((late) => {
+        sessions.offer(late);
+        onLate(late);
+      });
       if (message) sessions.offer(message);
       return message;
     };
     const isProcessing = (id: string): boolean => working.has(id);
-    opened = { ...keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs }), ending };
+    const ordered = keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs });
+    ending.addEventListener('abort', ordered.stop, { once: true });
+    opened = { ...ordered, ending };
     return opened;
   };
   /** A stop settles the event, even if its handler is still to run. */

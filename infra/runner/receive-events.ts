@@ -3,7 +3,7 @@ import { encodeReport } from '../../commands/benchmarks/task-report.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
 import { REDELIVERY_DELAY } from '../../domain/runners/redelivery-delay.ts';
-import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
+import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { isSessionMessage } from '../../domain/runners/session-message.ts';
 import { retryDelay } from '../backoff.ts';
@@ -13,10 +13,11 @@ import type { BudgetGate } from './budget-gate.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
 import { causeOfError, type Failure } from './failed-attempt.ts';
 import type { LiveSession, OpenedSession } from './live-session.ts';
-import { type MessageConsumer, negativeAck } from './message-consumer.ts';
+import { negativeAck, PROGRESS_INTERVAL_MS } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
 import type { ReceiveOptions } from './runner-session.ts';
+import type { OrderedConsumer } from './session-order.ts';
 import { GIVEN_BACK, withinBudget } from './within-budget.ts';
 
 /** `json` is the CloudEvent with its body, even if that was too large for the message. */
@@ -39,8 +40,8 @@ export type Arrived = { readonly message: Msg; readonly event: CloudEvent };
 export type Steering = (arrived: Arrived, work: (live?: OpenedSession) => Promise<Failure | null>) => Promise<Failure | null>;
 
 export type ReceiverOptions = {
-  /** Opens the messages of the agent. After `ending` is aborted, the consumer no longer waits for credentials. */
-  readonly open: (ending: AbortSignal) => MessageConsumer;
+  /** Opens the messages of the agent. After `ending` is aborted, the consumer gives back what it gets, and no longer waits. */
+  readonly open: (ending: AbortSignal) => OrderedConsumer;
   readonly processed: ProcessedIds;
   /** Fetches a body too large for its message. Waits while the service is unavailable. @throws Refusal */
   readonly body: (reference: string) => Promise<Uint8Array>;
@@ -53,7 +54,12 @@ export type ReceiverOptions = {
   readonly progressMs: ReceiveOptions['progressMs'];
 };
 
-type Receiver = ReceiverOptions & { readonly messages: MessageConsumer; readonly ending: AbortSignal };
+type Receiver = ReceiverOptions & {
+  readonly messages: OrderedConsumer;
+  readonly ending: AbortSignal;
+  /** The events on which workers work, by id, with the last message in which the broker has delivered them. */
+  readonly working: Map<string, Msg>;
+};
 
 export type ReceiveLimits = Pick<ReceiveOptions, 'concurrency' | 'max'> & { readonly stop: AbortSignal };
 
@@ -88,7 +94,7 @@ const process = async (receiver: Receiver, { message, event, live }: Received): 
 
 /** Waits for the budget. Reports progress meanwhile, so that the broker does not deliver the message again. */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
-  const { messages, steered, budget, progressMs = ACK_WAIT_MS / 2 } = receiver;
+  const { messages, steered, budget, progressMs = PROGRESS_INTERVAL_MS } = receiver;
   const progress = setInterval(() => messages.reportProgress(message), progressMs);
   const work = (live?: OpenedSession): Promise<Failure | null> => {
     const ending = live ? AbortSignal.any([receiver.ending, live.signal]) : receiver.ending;
@@ -105,32 +111,21 @@ export const nextAttempt = (attempts: number, delayMs: number, type?: unknown): 
 
 type Run = 'none' | 'succeeded' | 'failed';
 
-/**
- * A message that was processed before, or is no valid CloudEvent, is not delivered again. If the handler fails, it is delivered again,
- * except that of a cron job, whose settings say whether and when it is tried again. Returns whether the handler has run, and whether it
- * succeeded.
- */
-const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
-  const { processed, report } = receiver;
-  const event = parseEvent(message);
-  if (!event) {
-    report('a message is not a CloudEvent of a version that this runner supports; it is dropped');
-    await settle(receiver, message, '+TERM');
-    return 'none';
+/** If the broker delivers the message again meanwhile, it is not processed twice. Returns its last delivery with the failure. */
+const processOnce = async (receiver: Receiver, { message, event }: Arrived) => {
+  const { working } = receiver;
+  working.set(event.id, message);
+  try {
+    const failure = await processWithProgress(receiver, message, event);
+    return { failure, last: working.get(event.id)! };
+  } finally {
+    working.delete(event.id);
   }
-  if (processed.has(event.id)) {
-    await settle(receiver, message, '+ACK');
-    return 'none';
-  }
-  const startedAt = performance.now();
-  const failure = await processWithProgress(receiver, message, event);
-  if (!failure) {
-    processed.add(event.id);
-    await settle(receiver, message, '+ACK');
-    return 'succeeded';
-  }
-  const attempts = attemptsOf(message);
-  receiver.reporter.add({ event, attempt: attempts, failure, seconds: (performance.now() - startedAt) / 1_000 });
+};
+
+/** A message whose event failed is delivered again, except that of a cron job, whose settings say whether and when it is tried again. */
+const settleFailure = async (receiver: Receiver, { message, event }: Arrived, failure: Failure): Promise<Run> => {
+  const { report } = receiver;
   if (failure === GIVEN_BACK) {
     report(`${failure.reason}: ${event.id} is given back`);
     await settle(receiver, message, '-NAK');
@@ -141,14 +136,48 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
     await settle(receiver, message, '+TERM');
     return 'failed';
   }
+  const attempts = attemptsOf(message);
   const delayMs = attempts >= MAX_DELIVERY_ATTEMPTS ? 0 : (failure.delayMs ?? retryDelay(REDELIVERY_DELAY, attempts));
   report(`${failure.reason} for ${event.id}, ${nextAttempt(attempts, delayMs, event.type)}`);
   await settle(receiver, message, negativeAck(delayMs));
   return 'failed';
 };
 
-const aborted = (signal: AbortSignal): Promise<null> =>
-  new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', () => resolve(null), { once: true })));
+const work = async (receiver: Receiver, arrived: Arrived): Promise<Run> => {
+  const { event } = arrived;
+  const startedAt = performance.now();
+  const { failure, last } = await processOnce(receiver, arrived);
+  if (failure) {
+    const seconds = (performance.now() - startedAt) / 1_000;
+    receiver.reporter.add({ event, attempt: attemptsOf(arrived.message), failure, seconds });
+    return settleFailure(receiver, { message: last, event }, failure);
+  }
+  receiver.processed.add(event.id);
+  await settle(receiver, last, '+ACK');
+  return 'succeeded';
+};
+
+/**
+ * A message that was processed before, or is no valid CloudEvent, is not delivered again. Returns whether the handler has
+ * run, and whether it succeeded.
+ */
+const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
+  const { processed, working, messages, report } = receiver;
+  const event = parseEvent(message);
+  if (!event) {
+    report('a message is not a CloudEvent of a version that this runner supports; it is dropped');
+    await settle(receiver, message, '+TERM');
+    return 'none';
+  }
+  if (processed.has(event.id)) {
+    await settle(receiver, message, '+ACK');
+    return 'none';
+  }
+  if (!working.has(event.id)) return work(receiver, { message, event });
+  working.set(event.id, message);
+  messages.reportProgress(message);
+  return 'none';
+};
 
 /** The number of runs of the handler that may still start, and whether one has failed. */
 type Budget = { left: number; hasFailed: boolean };
@@ -159,10 +188,9 @@ const nextMessage = async ({ budget, messages }: Receiver, stop: AbortSignal): P
 
 /** Handles messages one after another until `stop` is aborted, or no more runs may start. */
 const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSignal): Promise<void> => {
-  const stopped = aborted(stop);
   while (!stop.aborted && budget.left > 0) {
     budget.left--;
-    const message = await Promise.race([nextMessage(receiver, stop), stopped]);
+    const message = await nextMessage(receiver, stop);
     const run = message ? await handle(receiver, message) : 'none';
     if (run === 'none') budget.left++;
     if (run === 'failed') budget.hasFailed = true;
@@ -178,7 +206,7 @@ export const receiveEvents = async (options: ReceiverOptions, { stop, concurrenc
   const budget: Budget = { left: max ?? Number.POSITIVE_INFINITY, hasFailed: false };
   const failed = new AbortController();
   const ending = AbortSignal.any([stop, failed.signal]);
-  const receiver: Receiver = { ...options, messages: options.open(ending), ending };
+  const receiver: Receiver = { ...options, messages: options.open(ending), ending, working: new Map() };
   try {
     await Promise.all(Array.from({ length: concurrency }, () => handleMessages(receiver, budget, ending)));
   } catch (error) {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Msg } from 'nats';
-import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
-import type { MessageConsumer } from './message-consumer.ts';
+import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
+import { attemptsOf } from './cloud-event.ts';
+import { type MessageConsumer, PROGRESS_INTERVAL_MS } from './message-consumer.ts';
 import { isTransient } from './outage-report.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import { endWaiting, giveBackAck, keepWaiting, postponeWaiting, type WaitingMessage, waitingMessage } from './waiting-message.ts';
@@ -34,6 +35,10 @@ type Order = OrderOptions & {
   /** The number of open requests to the broker for a message. */
   pulls: number;
   isAsking: boolean;
+  /** Set when the runner stops: from then on, nothing is handed out. Resolves when all messages have arrived. */
+  stopped: Promise<void> | null;
+  /** One for each message that is given back, until the broker has confirmed this. */
+  readonly givingBack: Set<Promise<void>>;
   /** The number of unknown messages about which the service was asked since it was asked about the first one. */
   asked: number;
   hasReported: boolean;
@@ -56,12 +61,47 @@ const handOut = (order: Order): void => {
   }
 };
 
+/** What a handler of this runner has taken meanwhile is acknowledged. Call it after the message was removed from `held`. */
+const giveBack = (order: Order, waiting: WaitingMessage): void => {
+  const isDone = waiting.id !== null && order.processed.has(waiting.id);
+  const acknowledgement = isReady(order, waiting) ? '-NAK' : giveBackAck(waiting, order.ackWaitMs);
+  const settling = order.messages
+    .settle(waiting.message, isDone ? '+ACK' : acknowledgement)
+    .catch(() => {})
+    .finally(() => order.givingBack.delete(settling));
+  order.givingBack.add(settling);
+};
+
+/** The broker gives a message up after its last attempt, so it then stays here for the next free worker. */
+const isLastAttempt = ({ message }: WaitingMessage): boolean => attemptsOf(message) >= MAX_DELIVERY_ATTEMPTS;
+
 /** Gives back a ready message that no worker waits for: its worker has got a held one. Another runner may be free. */
 const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
   const index = order.held.indexOf(held);
-  if (index < 0 || !isReady(order, held)) return;
+  if (index < 0 || !isReady(order, held) || isLastAttempt(held)) return;
   order.held.splice(index, 1);
-  void order.messages.settle(held.message, '-NAK').catch(() => {});
+  giveBack(order, held);
+};
+
+/** Whether a handler of this runner works on an event before this one, and may take this one, too. */
+const followsWork = (order: Order, { previous }: WaitingMessage): boolean => {
+  if (previous === null) return false;
+  if (order.isProcessing(previous)) return true;
+  const before = order.held.find(({ id }) => id === previous);
+  return before !== undefined && followsWork(order, before);
+};
+
+/** A runner that stops may still work for a long time. Messages that do not wait for this work are given back at once. */
+const giveBackIdle = (order: Order): void => {
+  const idle = order.held.filter((waiting) => !followsWork(order, waiting));
+  order.held = order.held.filter((waiting) => !idle.includes(waiting));
+  for (const waiting of idle) giveBack(order, waiting);
+};
+
+/** Call it when a message may have become ready. */
+const recheck = (order: Order): void => {
+  if (order.stopped) giveBackIdle(order);
+  else handOut(order);
 };
 
 /** Adds a message. If the broker delivers a waiting message again, the new copy replaces the old one. */
@@ -70,14 +110,14 @@ const hold = (order: Order, message: Msg): void => {
   const known = held.id === null ? -1 : order.held.findIndex(({ id }) => id === held.id);
   if (known >= 0) order.held[known] = held;
   else order.held.push(held);
-  handOut(order);
+  recheck(order);
   giveBackUnwanted(order, held);
   if (order.held.includes(held)) postponeWaiting(order.messages, held, order.ackWaitMs);
 };
 
 const pullOne = async (order: Order): Promise<void> => {
   try {
-    const message = await order.messages.pull();
+    const message = await order.messages.pull((late) => hold(order, late));
     order.pulls--;
     if (message) hold(order, message);
     else order.waiters.shift()?.resolve(null);
@@ -96,7 +136,8 @@ const requestMessages = (order: Order): void => {
   }
 };
 
-const pull = (order: Order): Promise<Msg | null> => {
+const pull = async (order: Order): Promise<Msg | null> => {
+  if (order.stopped) return null;
   const waiter = Promise.withResolvers<Msg | null>();
   order.waiters.push(waiter);
   handOut(order);
@@ -115,7 +156,7 @@ const nextUnknown = (order: Order): readonly string[] => {
 };
 
 const ask = async (order: Order): Promise<void> => {
-  handOut(order);
+  recheck(order);
   if (order.isAsking) return;
   const unknown = nextUnknown(order);
   if (unknown.length === 0) return;
@@ -130,17 +171,26 @@ const ask = async (order: Order): Promise<void> => {
     order.isAsking = false;
   }
   const needed = new Set(order.held.map(({ previous }) => previous));
-  handOut(order);
+  recheck(order);
   for (const id of order.settled) if (!needed.has(id)) order.settled.delete(id);
 };
 
-const giveBack = async ({ messages, held, ackWaitMs }: Order): Promise<void> => {
-  const given = held.splice(0).map((waiting) => messages.settle(waiting.message, giveBackAck(waiting, ackWaitMs)));
-  await Promise.race([Promise.allSettled(given), sleep(GIVE_BACK_TIMEOUT_MS, undefined, { ref: false })]);
+const stop = (order: Order): Promise<void> => {
+  order.stopped ??= order.messages.stopPulls();
+  for (const waiter of order.waiters.splice(0)) waiter.resolve(null);
+  giveBackIdle(order);
+  return order.stopped;
 };
 
 /** Keeps the order of each session. Call `recheck` after each processed message. `waiting` returns messages without a handler. */
-export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void; readonly waiting: () => readonly Msg[] };
+export type OrderedConsumer = Omit<MessageConsumer, 'pull' | 'stopPulls'> & {
+  /** Null if there is no message yet, or the runner stops. */
+  readonly pull: () => Promise<Msg | null>;
+  /** Call it when the runner stops. Messages that arrive, or wait for no work of this runner, are given back to the broker. */
+  readonly stop: () => void;
+  readonly recheck: () => void;
+  readonly waiting: () => readonly Msg[];
+};
 
 /**
  * Returns a consumer that hands out a message of a session only when the one before it in this session is settled.
@@ -148,22 +198,37 @@ export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void; 
  * messages overtake it.
  */
 export const keepSessionOrder = (messages: MessageConsumer, options: OrderOptions): OrderedConsumer => {
-  const { progressMs = ACK_WAIT_MS / 2 } = options;
-  const state = { settled: new Set<string>(), held: [], waiters: [], pulls: 0, isAsking: false, asked: 0, hasReported: false };
-  const order: Order = { ...options, ...state, messages, ackWaitMs: 2 * progressMs };
+  const { progressMs } = options;
+  const ackWaitMs = progressMs === undefined ? ACK_WAIT_MS : 2 * progressMs;
+  const state = {
+    settled: new Set<string>(),
+    held: [],
+    waiters: [],
+    pulls: 0,
+    stopped: null,
+    givingBack: new Set<Promise<void>>(),
+    isAsking: false,
+    asked: 0,
+    hasReported: false,
+  };
+  const order: Order = { ...options, ...state, messages, ackWaitMs };
   const asking = setInterval(() => void ask(order), ASK_INTERVAL_MS);
   const progress = setInterval(() => {
     for (const waiting of order.held) keepWaiting(messages, waiting, order.ackWaitMs);
-  }, progressMs);
+  }, progressMs ?? PROGRESS_INTERVAL_MS);
+  const { stopPulls: _, ...broker } = messages;
   return {
-    ...messages,
+    ...broker,
     pull: () => pull(order),
-    recheck: () => handOut(order),
+    stop: () => void stop(order),
+    recheck: () => recheck(order),
     waiting: () => order.held.map(({ message }) => message),
     close: async () => {
+      await stop(order);
       clearInterval(asking);
       clearInterval(progress);
-      await giveBack(order);
+      for (const waiting of order.held.splice(0)) giveBack(order, waiting);
+      await Promise.race([Promise.all(order.givingBack), sleep(GIVE_BACK_TIMEOUT_MS, undefined, { ref: false })]);
       await messages.close();
     },
   };
