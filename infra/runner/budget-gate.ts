@@ -7,6 +7,9 @@ import { isTransient } from './outage-report.ts';
 const LIMITED_INTERVAL_MS = 1_000;
 const UNLIMITED_INTERVAL_MS = 30_000;
 const HELD_INTERVAL_MS = 2_000;
+/** If an earlier answer is known, an event waits at most this long for a new one, in milliseconds. */
+const ANSWER_TIMEOUT_MS = 2_000;
+const FIRST_ANSWER_TIMEOUT_MS = 15_000;
 
 /** In US dollars. `hour` is its start by the clock of the service. The amounts are null without a limit. */
 export type BudgetState = {
@@ -62,9 +65,19 @@ const askNow = (gate: Gate): Promise<BudgetState | null> => {
   return gate.asking;
 };
 
+/** Returns the last known budget if the service does not answer soon, or `ending` is aborted. */
+const answerInTime = async (gate: Gate, ending: AbortSignal): Promise<BudgetState | null> => {
+  const answered = new AbortController();
+  const ms = gate.known ? ANSWER_TIMEOUT_MS : FIRST_ANSWER_TIMEOUT_MS;
+  const tooLate = sleep(ms, undefined, { signal: AbortSignal.any([answered.signal, ending]) });
+  const answer = askNow(gate).catch(() => null);
+  const state = await Promise.race([answer, tooLate.catch(() => undefined)]).finally(() => answered.abort());
+  return state === undefined ? gate.known : state;
+};
+
 /** Returns whether no event may start now. False if the service has never answered: then the run itself is refused. */
-const isClosed = async (gate: Gate): Promise<boolean> => {
-  const state = Date.now() < gate.askAt ? gate.known : await askNow(gate).catch(() => null);
+const isClosed = async (gate: Gate, ending: AbortSignal): Promise<boolean> => {
+  const state = Date.now() < gate.askAt ? gate.known : await answerInTime(gate, ending);
   const isClosedNow = state !== null && isUsedUp(state, gate.refusedAt);
   if (!isClosedNow) gate.refusedAt = null;
   return isClosedNow;
@@ -84,7 +97,7 @@ const say = (gate: Gate, isHolding: boolean): void => {
 /** Returns false if `ending` is aborted before the budget allows work. */
 const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): Promise<boolean> => {
   for (;;) {
-    const isHeld = await isClosed(gate);
+    const isHeld = await isClosed(gate, ending);
     say(gate, isHeld);
     if (!isHeld) return true;
     if (ending.aborted) return false;

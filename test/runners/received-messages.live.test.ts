@@ -5,8 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
+import { apiClient } from '../../infra/runner/api-client.ts';
+import { createBudgetGate } from '../../infra/runner/budget-gate.ts';
+import { createOutageReport } from '../../infra/runner/outage-report.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
+import { KEY } from '../fixtures/runner-service.ts';
 import { areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
@@ -158,6 +162,23 @@ test(
     start('echo $ANNALS_EVENT_ID >> out; sleep 2.2; [ $(wc -l < out) = 2 ]', { concurrency: 3, progressMs: 20_000 });
     await waitUntil(() => areAcknowledged(nats, 1), 2 * SOON_MS);
     assert.equal(lines(), [eventIdOf(0), eventIdOf(0)]);
+  }),
+);
+
+test(
+  'a service that does not answer does not delay messages if the budget allowed work before',
+  withRunnerTest({}, async ({ service }) => {
+    const api = apiClient({ url: service.url, key: KEY, outage: createOutageReport(() => {}, '') });
+    const gate = createBudgetGate({ api, agent: await api.find('triage'), report: () => {} });
+    const ending = new AbortController();
+    afterTest(() => ending.abort());
+    Object.assign(service.budget, { limit_usd: 10, left_usd: 10 });
+    assert.ok(await gate.untilOpen(ending.signal));
+    service.setOutage('silent');
+    await sleep(1_100);
+    const startedAt = performance.now();
+    assert.ok(await gate.untilOpen(ending.signal));
+    assert.ok(performance.now() - startedAt < 5_000);
   }),
 );
 
