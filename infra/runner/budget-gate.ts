@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { answerInTime } from './answer-in-time.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import type { BudgetRefusal } from './budget-refusal.ts';
 import { isTransient } from './outage-report.ts';
@@ -66,18 +67,17 @@ const askNow = (gate: Gate): Promise<BudgetState | null> => {
 };
 
 /** Returns the last known budget if the service does not answer soon, or `ending` is aborted. */
-const answerInTime = async (gate: Gate, ending: AbortSignal): Promise<BudgetState | null> => {
-  const answered = new AbortController();
+const latest = (gate: Gate, ending: AbortSignal): Promise<BudgetState | null> => {
   const ms = gate.known ? ANSWER_TIMEOUT_MS : FIRST_ANSWER_TIMEOUT_MS;
-  const tooLate = sleep(ms, undefined, { signal: AbortSignal.any([answered.signal, ending]) });
-  const answer = askNow(gate).catch(() => null);
-  const state = await Promise.race([answer, tooLate.catch(() => undefined)]).finally(() => answered.abort());
-  return state === undefined ? gate.known : state;
+  return answerInTime(
+    askNow(gate).catch(() => null),
+    { ms, otherwise: () => gate.known, ending },
+  );
 };
 
 /** Returns whether no event may start now. False if the service has never answered: then the run itself is refused. */
 const isClosed = async (gate: Gate, ending: AbortSignal): Promise<boolean> => {
-  const state = Date.now() < gate.askAt ? gate.known : await answerInTime(gate, ending);
+  const state = Date.now() < gate.askAt ? gate.known : await latest(gate, ending);
   const isClosedNow = state !== null && isUsedUp(state, gate.refusedAt);
   if (!isClosedNow) gate.refusedAt = null;
   return isClosedNow;

@@ -1,6 +1,10 @@
+import { answerInTime } from './answer-in-time.ts';
 import { type RunnerAgent, retryTransient } from './api-client.ts';
 import { isTransient } from './outage-report.ts';
 import type { Runtime, RuntimeFiles } from './runtime-files.ts';
+
+/** If a runtime is known, a run waits at most this long for the answer whether it has changed, in milliseconds. */
+const ANSWER_TIMEOUT_MS = 2_000;
 
 export type RuntimeSource = {
   /**
@@ -22,15 +26,14 @@ type Options = {
 
 /**
  * Creates the source of the runtime. Before each run, it asks the service whether the runtime has changed. While the
- * service is unavailable, runs get the last known runtime. If none is known yet, they wait for the service: a run that
+ * service is unavailable or slow, runs get the last known runtime. If none is known yet, they wait for the service: a run that
  * failed instead would be delayed, so that later events would be processed before it.
  */
 export const runtimeSource = ({ agent, fetch, files, report, stop }: Options): RuntimeSource => {
   let known: Runtime | null = null;
   if (!agent.hasRunnerKey) report('ANNALS_KEY is not a runner key of the agent: commands get no ANNALS_RUNTIME');
 
-  const current = async (): Promise<Runtime> => {
-    const last = known;
+  const refresh = async (last: Runtime | null): Promise<Runtime> => {
     known = last
       ? await fetch(agent, last).catch((error: unknown) => {
           if (isTransient(error)) return last;
@@ -38,6 +41,11 @@ export const runtimeSource = ({ agent, fetch, files, report, stop }: Options): R
         })
       : await retryTransient(() => fetch(agent, null), stop);
     return known;
+  };
+
+  const current = (): Promise<Runtime> => {
+    const last = known;
+    return last ? answerInTime(refresh(last), { ms: ANSWER_TIMEOUT_MS, otherwise: () => last }) : refresh(null);
   };
 
   return {

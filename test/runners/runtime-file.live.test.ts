@@ -52,6 +52,21 @@ test(
 );
 
 test(
+  'if the service does not say in time whether the runtime of an agent has changed, a command gets the last one that was read',
+  withRunnerTest({}, async ({ nats, start, lines, service }) => {
+    start('cat "$ANNALS_RUNTIME" >> out; echo >> out');
+    await publish(nats, 0);
+    await waitUntil(() => areAcknowledged(nats, 1));
+    service.setOutage('silent');
+    const startedAt = performance.now();
+    await publish(nats, 1);
+    await waitUntil(() => areAcknowledged(nats, 2));
+    assert.ok(performance.now() - startedAt < 12_000, 'a request to the service has a time limit of 15 s');
+    assert.is(lines().length, 2);
+  }),
+);
+
+test(
   'the runtime file is removed after a command that fails, and after the runner gets SIGTERM',
   withRunnerTest({}, async ({ nats, start, startProcess, lines, dir }) => {
     await publish(nats, 0);
