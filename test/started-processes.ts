@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTimeOf } from '../infra/supervision/os-process.ts';
-
-const CHECK_INTERVAL_MS = 50;
+import { checkInterval } from './fixtures/load-factor.ts';
 
 /** A running process: its id and its command line. */
 export type StartedProcess = { readonly pid: number; readonly command: string };
@@ -16,10 +15,23 @@ const read = (pid: number, name: string): string => {
   }
 };
 
-const everyProcessOnLinux = (): (StartedProcess & { text: string })[] =>
+const pidsOnLinux = (): number[] =>
   readdirSync('/proc')
     .map(Number)
-    .filter((pid) => pid > 0)
+    .filter((pid) => pid > 0);
+
+/**
+ * Returns the ids of all running processes. A process that starts later is not among them, so it need not be looked for
+ * there. Empty except on Linux, where reading the command line and the environment of every process takes longer than many a
+ * test file.
+ */
+export const runningPids = (): readonly number[] => (process.platform === 'linux' ? pidsOnLinux() : []);
+
+type Excluded = ReadonlySet<number | undefined>;
+
+const everyProcessOnLinux = (except: Excluded): (StartedProcess & { text: string })[] =>
+  pidsOnLinux()
+    .filter((pid) => !except.has(pid))
     .map((pid) => {
       const command = read(pid, 'cmdline').replaceAll('\0', ' ').trim();
       return { pid, command, text: `${command}\0${read(pid, 'environ')}` };
@@ -35,10 +47,12 @@ const everyProcessElsewhere = (): (StartedProcess & { text: string })[] =>
  * `mark`. A test process gets a temporary directory of its own: it is in the environment of what the tests start, and
  * in the command lines of servers that get no environment.
  */
-export const processesWith = (mark: string, except: readonly (number | undefined)[]): StartedProcess[] =>
-  (process.platform === 'linux' ? everyProcessOnLinux() : everyProcessElsewhere()).filter(
-    ({ pid, text }) => pid !== process.pid && !except.includes(pid) && text.includes(mark) && startTimeOf(pid) !== undefined,
+export const processesWith = (mark: string, except: readonly (number | undefined)[]): StartedProcess[] => {
+  const excluded = new Set([process.pid, ...except]);
+  return (process.platform === 'linux' ? everyProcessOnLinux(excluded) : everyProcessElsewhere()).filter(
+    ({ pid, text }) => !excluded.has(pid) && text.includes(mark) && startTimeOf(pid) !== undefined,
   );
+};
 
 /** Returns the processes with this mark that still run after `graceMs` milliseconds. */
 export const remainingProcesses = async (
@@ -46,11 +60,12 @@ export const remainingProcesses = async (
   except: readonly (number | undefined)[],
   graceMs: number,
 ): Promise<StartedProcess[]> => {
-  const end = Date.now() + graceMs;
+  const startedAt = Date.now();
   for (;;) {
     const remaining = processesWith(mark, except);
-    if (remaining.length === 0 || Date.now() > end) return remaining;
-    await sleep(CHECK_INTERVAL_MS);
+    const waitedMs = Date.now() - startedAt;
+    if (remaining.length === 0 || waitedMs > graceMs) return remaining;
+    await sleep(checkInterval(waitedMs));
   }
 };
 

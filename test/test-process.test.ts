@@ -6,7 +6,10 @@ import { startTestProcess } from './test-process.ts';
 
 const mark = `annals-test-mark-${randomUUID()}`;
 
-/** Runs files of test/fixtures/runner-files in one test process, or in more if one ends. Returns their outcomes. */
+/**
+ * Runs files of test/fixtures/runner-files in one test process, and in a new one after each file that has ended it. Returns
+ * their outcomes.
+ */
 const outcomesOf = async (...names: string[]) => {
   let running = startTestProcess({ ...process.env, TEST_MARK: mark });
   const outcomes = [];
@@ -32,24 +35,15 @@ test('each file of a test process has its own counts, and problems outside of te
   assert.match(outcomes.at(-1)!.output, 'FAIL  "fails"');
 });
 
-test('a file that ends the process has failed, and the next files run in a new process', async () => {
-  const [exiting, mixed] = await outcomesOf('exiting', 'mixed');
-  assert.equal([exiting!.failed, exiting!.reason], [1, 'the process ended during this file (code 3)']);
-  assert.is(mixed!.passed, 1);
-});
-
-test('a file that exceeds its time limit is stopped, with the processes that it has started in other sessions', async () => {
-  const [hanging] = await outcomesOf('hanging');
-  assert.is(hanging!.failed, 1);
-  assert.match(hanging!.reason!, 'took longer than 1 s');
-  assert.equal(pidsWith(mark), []);
-});
-
-test('a file that leaves a process running has failed, and the process is ended', async () => {
-  const [leaving] = await outcomesOf('leaving');
+test('a file that leaves a process running, exceeds its time limit or ends the process has failed; the next file runs in a new process', async () => {
+  const [leaving, hanging, exiting, mixed] = await outcomesOf('leaving', 'hanging', 'exiting', 'mixed');
   assert.equal([leaving!.passed, leaving!.failed], [1, 1]);
   assert.match(leaving!.reason!, /left processes running: .*annals-test-mark/);
-  assert.equal(pidsWith(mark), []);
+  assert.is(hanging!.failed, 1);
+  assert.match(hanging!.reason!, 'took longer than 1 s');
+  assert.equal([exiting!.failed, exiting!.reason], [1, 'the process ended during this file (code 3)']);
+  assert.is(mixed!.passed, 1);
+  assert.equal(pidsWith(mark), [], 'the processes that the files have started in other sessions are ended');
 });
 
 test.run();

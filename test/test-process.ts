@@ -6,7 +6,7 @@ import { type Outcome, outcomeOf } from './file-outcome.ts';
 import { deadline, loadFactor } from './fixtures/load-factor.ts';
 import { makeTempDirectory } from './fixtures/temp-directory.ts';
 import { END_OF_FILE, type FileEnd, NO_MORE_FILES } from './run-files.ts';
-import { killProcesses, processesWith, remainingProcesses } from './started-processes.ts';
+import { killProcesses, processesWith, remainingProcesses, runningPids } from './started-processes.ts';
 import { limitOf } from './test-files.ts';
 
 /** A process that ends, after its last file, has to close its connections within this time, on an idle machine. */
@@ -123,9 +123,10 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
   const run = async (file: string): Promise<Outcome> => {
     const startedAt = Date.now();
     files.push(file);
+    const earlier = runningPids();
     const { output, end, fault } = await ending(file);
     memory = end?.memory ?? memory;
-    const left = await remainingProcesses(dir, [child.pid], end ? PROCESS_END_TIMEOUT_MS * loadFactor() : 0);
+    const left = await remainingProcesses(dir, [child.pid, ...earlier], end ? PROCESS_END_TIMEOUT_MS * loadFactor() : 0);
     killProcesses(left);
     const fromLeft = end && left.length > 0 ? `left processes running: ${describe(left)}` : undefined;
     return outcomeOf({ file, output, startedAt, fault: fault ?? fromLeft, ...(end && { end }) });
