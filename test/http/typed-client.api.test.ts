@@ -37,16 +37,19 @@ const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ st
 const openapiTypescript = (...options: readonly string[]) =>
   run(['--import', join(fixtures, 'typescript-5-hook.mjs'), join(modules, 'openapi-typescript/bin/cli.js'), 'openapi.json', ...options]);
 
+/** What openapi-typescript has printed about the document, one line per broken rule among others. */
+let printed = '';
+
 test('openapi-typescript generates a schema from the OpenAPI document with its default settings', async () => {
-  await openapiTypescript('--output', 'schema.ts');
+  // Beside this configuration file, openapi-typescript first checks the document with all recommended rules of the linter
+  // Redocly. Without one, it checks fewer rules.
+  writeFileSync(join(dir, 'redocly.yaml'), 'extends: [recommended]\n');
+  printed = (await openapiTypescript('--output', 'schema.ts')).stderr;
 });
 
-test('the OpenAPI document passes all recommended rules of Redocly without a warning', async () => {
-  // With this configuration file, openapi-typescript first validates the document with the rules of the linter Redocly.
-  writeFileSync(join(dir, 'redocly.yaml'), 'extends: [recommended]\n');
-  const { stderr } = await openapiTypescript('--redocly', 'redocly.yaml', '--output', 'validated.ts');
+test('the OpenAPI document passes all recommended rules of Redocly without a warning', () => {
   assert.equal(
-    stderr.split('\n').filter((line) => line.includes(' at #/')),
+    printed.split('\n').filter((line) => line.includes(' at #/')),
     [],
   );
 });
