@@ -17,8 +17,11 @@ for (const role of ['VIEWER', 'MANAGER'] as const)
   await p.send('PUT', `${p.tenant}/agents/${seeded.agent}/roles/${people[role].user_id}`, { body: { role } });
 await p.waitForProjections();
 
-/** The maximum number of pages of one kind, such as the pages of agents, that a walk opens. */
-const MAX_OF_KIND = 3;
+/**
+ * The maximum number of pages of one kind that a walk opens: of those whose paths have no parameters, such as the pages of
+ * agents, and of those that differ only in the values of parameters, such as the sorted pages of one list.
+ */
+const MAX_OF_KIND = { plain: 3, withParameters: 1 };
 
 /** Returns the paths to which a page links, without those of the same page. */
 const linksOf = (text: string): string[] =>
@@ -39,7 +42,13 @@ const kindOf = (href: string): string => {
 const saysNothingWasThere = (path: string, text: string): boolean =>
   path.includes('as_of=') && /Nothing is here at this time[\s\S]+Show the present/.test(text);
 
-/** Opens the pages that a visitor reaches by links, beginning at the overview. Returns the paths, and their statuses. */
+/** The paths that any walk has opened. */
+const known = new Set<string>();
+
+/**
+ * Opens the pages that a visitor reaches by links, beginning at the overview. Of the links of a page, those come first that
+ * no earlier walk has followed: so the walks together open several pages of each kind. Returns the paths, and their statuses.
+ */
 const walk = async (session: string): Promise<ReadonlyMap<string, number>> => {
   const opened = new Map<string, number>();
   const kinds = new Map<string, number>();
@@ -47,11 +56,12 @@ const walk = async (session: string): Promise<ReadonlyMap<string, number>> => {
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     const kind = kindOf(path);
     const before = kinds.get(kind) ?? 0;
-    if (opened.has(path) || before >= MAX_OF_KIND) continue;
+    if (opened.has(path) || before >= (kind.endsWith('?') ? MAX_OF_KIND.plain : MAX_OF_KIND.withParameters)) continue;
     kinds.set(kind, before + 1);
     const { status, text } = await p.open(path, session);
     opened.set(path, saysNothingWasThere(path, text) ? 200 : status);
-    waiting.push(...linksOf(text));
+    known.add(path);
+    waiting.push(...linksOf(text).sort((a, b) => Number(known.has(a)) - Number(known.has(b))));
   }
   return opened;
 };
