@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, ok } from 'uvu/assert';
-import { checkout, root, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { copyCode, root, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -23,13 +23,13 @@ const wordsOf = (line: string): string[] =>
   );
 
 test('annals unit prints a systemd unit that starts this checkout with the same Node binary that runs annals unit', () => {
-  for (const service of ['start', 'serve', 'work']) {
-    const text = unit(root, '--service', service);
+  const texts = new Map(['start', 'serve', 'work'].map((service) => [service, unit(root, '--service', service)]));
+  for (const [service, text] of texts) {
     equal(wordsOf(settingIn(text, 'ExecStart')!), [process.execPath, join(root, 'infra/main.ts'), service]);
     is(settingIn(text, 'WorkingDirectory'), root);
     equal(wordsOf(settingIn(text, 'Environment')!), [`ANNALS_DATA=${join(root, 'my 100 % "data"')}`]);
   }
-  is(unit(root), unit(root, '--service', 'start'));
+  is(unit(root), texts.get('start'));
 });
 
 test('annals unit --service accepts only the commands start, serve and work', () => {
@@ -44,7 +44,7 @@ if (hasSystemd)
   test('systemd accepts the unit that annals unit prints, even if the paths of the checkout and the data directory contain unusual characters', () => {
     const { dir, clear } = createTempDirectory();
     const odd = join(dir, 'a 50 % $HOME "checkout"');
-    checkout(odd);
+    copyCode(odd, ['domain', 'commands', 'projections', 'api', 'infra']);
     for (const [index, directory] of [root, odd].entries()) {
       const file = join(dir, `annals${index}.service`);
       const text = unit(directory);

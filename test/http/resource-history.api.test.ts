@@ -238,10 +238,12 @@ test("the history of a tenant shows members who leave and break-glass requests; 
   assert.equal(types, ['SuperAdminAccessOpened', 'MemberRemoved', 'MemberAdded', 'MemberAdded', 'TenantCreated']);
 });
 
-test('in the history of a tenant with 2,000 members, each entry contains only the member that was changed', async () => {
+const MEMBERS = 500;
+
+test('in the history of a tenant with 500 members, each entry contains only the member that was changed', async () => {
   const { id, tenant, key } = await createSecondTenant(p, 'large');
   const user_id = (index: number): string => `c${String(index).padStart(24, '0')}`;
-  const added = Array.from({ length: 2_000 }, (_, index) => ({
+  const added = Array.from({ length: MEMBERS }, (_, index) => ({
     type: 'MemberAdded' as const,
     data: { user_id: user_id(index), role: 'MEMBER' as const },
   }));
@@ -251,9 +253,9 @@ test('in the history of a tenant with 2,000 members, each entry contains only th
   const history = await historyOf(tenant, key);
   assert.equal(
     history.map(({ changes }) => changes),
-    Array.from({ length: 200 }, (_, index) => [{ pointer: `/members/${user_id(1_999 - index)}`, from: null, to: 'MEMBER' }]),
+    Array.from({ length: 200 }, (_, index) => [{ pointer: `/members/${user_id(MEMBERS - 1 - index)}`, from: null, to: 'MEMBER' }]),
   );
-  assert.ok(performance.now() - startedAt < 5_000 * loadFactor(), `${performance.now() - startedAt} ms`);
+  assert.ok(performance.now() - startedAt < 2_000 * loadFactor(), `${performance.now() - startedAt} ms`);
 });
 
 test('a history names the members who changed the resource, but not a super-admin who never was a member of the tenant', async () => {
