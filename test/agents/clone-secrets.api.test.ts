@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -66,7 +65,7 @@ const readers = Object.fromEntries(
  * The path templates of those reads below /tenant/ that have no other path parameters than the ids of the tenant, an
  * agent, a skill or a tool.
  */
-const READS = Object.entries(openapi(p.operations, plainPaths, 'http://annals.test').paths as Record<string, Json>)
+const READS = Object.entries(openapiDocument<{ paths: Record<string, Json> }>().paths)
   .filter(([template, methods]) => template.startsWith('/tenant/') && 'get' in methods)
   .map(([template]) => template)
   .filter((template) => [...template.matchAll(/\{(\w+)\}/g)].every(([, name]) => /^(tenant|agent|skill|tool)_id$/.test(name!)));

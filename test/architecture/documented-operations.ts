@@ -1,7 +1,6 @@
-import { plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import type { Schema, Schemas } from '../fixtures/json-schema.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
@@ -19,7 +18,7 @@ export type Document = { paths: Record<string, Record<string, Described>>; compo
 export const startDocumented = async () => {
   const p = await createTestPlatform();
   afterLastTest(() => p.close());
-  const document = JSON.parse(JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test'))) as Document;
+  const document = openapiDocument<Document>();
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );

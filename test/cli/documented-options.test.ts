@@ -1,12 +1,11 @@
 import type { ArgsDef, CommandDef } from 'citty';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { operationsOf, plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
 import { operationsIn } from '../../infra/cli/api/api-document.ts';
 import { optionName } from '../../infra/cli/api/operation-arguments.ts';
 import { mainCommand } from '../../infra/main-command.ts';
 import { documentation } from '../fixtures/documents.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 
 type Options = ReadonlySet<string>;
 
@@ -52,9 +51,7 @@ for (const [name, options] of commands)
     assert.equal([...named].sort(), [...options].sort());
   });
 
-const operations = operationsIn(
-  JSON.parse(JSON.stringify(openapi(operationsOf({} as Parameters<typeof operationsOf>[0]), plainPaths, 'http://annals.test'))),
-);
+const operations = operationsIn(openapiDocument());
 
 /** Returns the options of the command, and with `annals api` also the fields of the operation that the text names. */
 const knownOptions = (command: string, code: string): Options => {

@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { operationsOf, plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
 import { tableOf } from '../../infra/cli/api/print-table.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 
 type Schema = {
   readonly $ref?: string;
@@ -17,8 +16,7 @@ type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);
-const { paths, components } = JSON.parse(JSON.stringify(openapi(operations, plainPaths, 'http://annals.test'))) as Document;
+const { paths, components } = openapiDocument<Document>();
 const resolve = (schema: Schema | undefined): Schema | undefined =>
   schema?.$ref ? components.schemas[schema.$ref.split('/').at(-1)!] : schema;
 const replyOf = ({ responses }: Described): Schema | undefined =>

@@ -1,9 +1,8 @@
 // share
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 import { openShare } from '../fixtures/share.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -48,8 +47,7 @@ share.test('no error contains a phrase of the schema library', async () => {
     { name: 1, slug: 1, kind: 'x', description: 1, is_admin_only: 'x', iteration_warn_threshold: 0.5 },
   ];
   const values = [null, 0, -1, 1.5, 1e300, true, 'x', '', [], {}, [1], ['x'.repeat(500)]];
-  const { schemas } = (openapi(p.operations, plainPaths, 'http://annals.test') as { components: { schemas: Record<string, Json> } })
-    .components;
+  const { schemas } = openapiDocument<{ components: { schemas: Record<string, Json> } }>().components;
   let count = 0;
   for (const [name, row] of Object.entries(p.operations)) {
     if (!row.body || ENDS_USE.includes(name)) continue;
@@ -119,9 +117,9 @@ test('the response to a conflict contains the conflicting value or resource, and
 });
 
 test('the OpenAPI document lists If-Match only for operations that change an existing resource', () => {
-  const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as {
+  const { paths } = openapiDocument<{
     paths: Record<string, Record<string, { operationId: string; parameters?: { $ref?: string }[] }>>;
-  };
+  }>();
   const withIfMatch = Object.values(paths)
     .flatMap((methods) => Object.values(methods))
     .filter(({ parameters }) => parameters?.some(({ $ref }) => $ref === '#/components/parameters/IfMatch'))

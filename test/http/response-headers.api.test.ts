@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
 import { PROBLEMS } from '../../api/http/problem.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { omit } from '../../domain/omit.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 import { PLAIN_ROUTE_HEADERS } from '../fixtures/plain-route-headers.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -47,7 +47,7 @@ const startServer = async (options: Parameters<typeof createTestPlatform>[0] = {
 };
 
 const { p, ask, port, close } = await startServer();
-const document = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
+const document = openapiDocument<Document>();
 const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => ({
     name: `${method} ${path}`,

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plainPaths } from '../../api/areas.ts';
-import { openapi } from '../../api/http/openapi.ts';
-import type { PlainPaths } from '../../api/http/plain-route.ts';
+import type { openapi } from '../../api/http/openapi.ts';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { openapiDocument } from '../fixtures/openapi-document.ts';
 import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
@@ -129,10 +128,7 @@ const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly strin
   `@${slug}.test`,
 ];
 
-/**
- * The OpenAPI document. It is the same for every platform, so it is made only once: making it takes longer than
- * starting a platform.
- */
+/** The OpenAPI document. Datasets share one copy, for which a check of responses is compiled only once. */
 let document: ReturnType<typeof openapi> | undefined;
 
 /** Creates two tenants (`home` and `away`) with one resource of every type, and a credential for every principal. */
@@ -201,7 +197,7 @@ export const createDataset = async () => {
     garbage: 'ann_notakey0_0000000000000000000000000000000000',
   };
   let changeCount = 0;
-  document ??= openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
+  document ??= openapiDocument<ReturnType<typeof openapi>>();
   return {
     ...p,
     keys,
