@@ -1,9 +1,9 @@
 import { enableCompileCache } from 'node:module';
 import packageJson from '../package.json' with { type: 'json' };
 import { SERVICES } from './cli/systemd-unit.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { mainCommand } from './main-command.ts';
-import { COMPILE_CACHE } from './processes/compile-cache.ts';
 import { printError } from './processes/exit.ts';
 import { runCli } from './run-cli.ts';
 import { surviveOutages } from './unhandled-rejection.ts';

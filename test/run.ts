@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
+import { COMPILE_CACHE } from '../infra/compile-cache.ts';
 import type { Outcome } from './file-outcome.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
 import type { Services } from './fixtures/given-services.ts';

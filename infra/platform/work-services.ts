@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
+import { COMPILE_CACHE } from '../compile-cache.ts';
 import type { Config } from '../config.ts';
 import { createReleaseServices } from '../deliveries/release-services.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
@@ -7,7 +8,6 @@ import { createCorruptionReporter } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { openOnce } from '../open-once.ts';
 import { createOpened } from '../opened.ts';
-import { COMPILE_CACHE } from '../processes/compile-cache.ts';
 import { followerPositions } from '../projector/follower-positions.ts';
 import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
 import { openWindowTable } from '../ratelimit/window-table.ts';

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
+import { COMPILE_CACHE } from '../compile-cache.ts';
 import { entryPoint, PROGRAM_ROOT } from '../program.ts';
 import type { RunnerOptions } from '../runner/runner.ts';
-import { COMPILE_CACHE } from './compile-cache.ts';
 import type { ProgramPlace } from './program-copy.ts';
 import type { StartConfig } from './start.ts';
 

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
+import { COMPILE_CACHE } from '../compile-cache.ts';
 import { loopback } from '../listen-url.ts';
 import { printLine } from '../logging/print-line.ts';
-import { COMPILE_CACHE } from './compile-cache.ts';
 import { printError } from './exit.ts';
 import { type LaunchConfig, type Launched, launch } from './launch.ts';
 

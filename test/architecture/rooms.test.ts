@@ -224,7 +224,7 @@ test('only the files that this test lists print without the function that escape
     [...MAY_PRINT].sort(),
   ));
 
-test('the programs of the processes serve and work import at most 25 of our files: they leave the opening of services to others', () => {
+test('the programs of serve and work import at most 25 of our files', () => {
   const counts = ['serve', 'work'].map((name) => importedFiles(`infra/processes/${name}.ts`).length);
   equal(
     counts.filter((count) => count > 25 || count === 0),

@@ -1,9 +1,9 @@
 // limit: 120 s for this file (test/run.ts)
 import { existsSync, readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
+import { COMPILE_CACHE } from '../../infra/compile-cache.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
 import { createRelayLag } from '../../infra/relay/relay-lag.ts';
 import { startRelayProcess } from '../../infra/relay/relay-process.ts';
 import { startProgram } from '../fixtures/child-process.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
+import { COMPILE_CACHE } from '../../infra/compile-cache.ts';
 import { startTestServices, type TestRun } from '../mutants/mutant-services.ts';
 import { AGENT_GUARDS } from './agent-guards.ts';
 import { CALLER_GUARDS } from './caller-guards.ts';

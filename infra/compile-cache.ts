@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PACKAGE_CACHE } from '../package-cache.ts';
+import { PACKAGE_CACHE } from './package-cache.ts';
 
 /**
  * The directory in which Node stores the compiled code of the files that our processes load. The cache halves the time
