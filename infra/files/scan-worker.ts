@@ -1,9 +1,6 @@
-import { parentPort } from 'node:worker_threads';
-import { type FileToScan, findThreats } from '../../commands/files/find-threats.ts';
+import { type FileToScan, findThreats, type Threats } from '../../commands/files/find-threats.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { detectContentType } from '../blobs/detect-content-type.ts';
+import { serveTasks } from '../threads/serve-tasks.ts';
 
-/** An error ends the thread. */
-parentPort!.on('message', async (file: FileToScan) =>
-  parentPort!.postMessage(await findThreats({ unpack: unpackZip, detectContentType }, file)),
-);
+serveTasks<FileToScan, Threats>(async (file) => ({ output: await findThreats({ unpack: unpackZip, detectContentType }, file) }));
