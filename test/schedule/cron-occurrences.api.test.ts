@@ -184,7 +184,7 @@ test('an occurrence that is decided while the list is read is in it once', async
   ]);
 });
 
-test('an occurrence that is skipped while they are read is neither planned in the list nor counted by the impact of a blackout', async () => {
+test('an occurrence that is skipped while the list or the impact of a blackout is read is in neither', async () => {
   p.clock.now = () => Date.parse('2126-03-05T13:30:00Z');
   const lonely = await createAgent('lonely');
   const job_id = await createJob(lonely, { name: 'Skipped', cron_expr: '0 * * * *' });
