@@ -35,7 +35,7 @@ test('each file of a test process has its own counts, and problems outside of te
   assert.match(outcomes.at(-1)!.output, 'FAIL  "fails"');
 });
 
-test('a file that leaves a process running, exceeds its time limit or ends the process has failed; the next file runs in a new process', async () => {
+test('a file that leaves a process, exceeds its time or ends the process fails; the next one gets a new process', async () => {
   const [leaving, hanging, exiting, mixed] = await outcomesOf('leaving', 'hanging', 'exiting', 'mixed');
   assert.equal([leaving!.passed, leaving!.failed], [1, 1]);
   assert.match(leaving!.reason!, /left processes running: .*annals-test-mark/);

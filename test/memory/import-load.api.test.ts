@@ -28,7 +28,7 @@ const storedFiles = (): string[] =>
     .filter((entry) => entry.isFile() && entry.parentPath.includes('blob'))
     .map(({ name }) => name);
 
-test('while 60 imports of 25 MiB are sent at once, memory grows by less than 200 MiB, and each import either starts or gets 503', async () => {
+test('while 60 imports of 25 MiB are sent at once, memory grows by less than 200 MiB; each starts or gets 503', async () => {
   await upload(3, MEBIBYTE);
   const before = process.memoryUsage().rss;
   const started = countImports();

@@ -127,7 +127,7 @@ test(
 );
 
 test(
-  'a runner reports progress as soon as a lost connection is re-established, so that no other runner gets the message',
+  'a runner reports progress as soon as a lost connection is back, so that no other runner gets the message',
   withRunnerTest({ ackWaitMs: 4_000 }, async ({ broker, nats, start, lines, service }) => {
     const proxy = await startTcpProxy(broker.address.natsUrl);
     service.setBrokerUrl(proxy.url);

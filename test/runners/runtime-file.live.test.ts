@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  'if the service does not say in time whether the runtime of an agent has changed, a command gets the last one that was read',
+  'if the service does not send the runtime of an agent in time, a command gets the last one that was read',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     start('cat "$ANNALS_RUNTIME" >> out; echo >> out');
     await publish(nats, 0);
