@@ -257,17 +257,5 @@ test('a member sees the due times of the agents on which they have a role, and n
   assert.not.match(own.text, /data-form="pauseCronJob"/);
 });
 
-test('in a tenant with more than 200 agents, the filter searches for an agent, and names the chosen one', async () => {
-  assert.match((await open(week)).text, new RegExp(`<select id="filter-agent_id"[\\s\\S]*<option value="${agent}">Reporter<`));
-  for (let n = 0; n < 200; n++) await createAgent(p, `Later ${n}`);
-  await p.waitForProjections();
-  const { text } = await open(`${week}&agent_id=${agent}`);
-  assert.match(
-    text,
-    new RegExp(`data-source="/tenant/${p.tenant_id}/autocomplete\\?types=agent[^"]*" data-label="Reporter"[\\s\\S]*value="${agent}"`),
-  );
-  assert.is(runsIn(text).length, 7);
-});
-
 test.after(p.close);
 test.run();
