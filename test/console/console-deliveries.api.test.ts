@@ -32,18 +32,6 @@ test('the list of deliveries shows how many are in each state; a filter by state
   }
 });
 
-test('the delivery that the query names is beside the list, with what its page says, and leads to its page and back', async () => {
-  const html = await pageOf(`/deliveries?state=rejected&open=${accepted}&tab=facts`);
-  assert.match(html, new RegExp(`<tr data-kind="delivery" data-id="${rejected}"`));
-  const beside = /<aside class="beside"[\s\S]*?<\/aside>/.exec(html)?.[0] ?? '';
-  assert.match(beside, new RegExp(`data-open="${accepted}"[\\s\\S]*href="${p.base}/deliveries/${accepted}"[\\s\\S]*data-hotkey="Escape"`));
-  assert.match(beside, new RegExp(`href="${p.base}/deliveries\\?state=rejected" data-close`));
-  assert.match(beside, /<h2><span>pu[\s\S]*Attempts[\s\S]*aria-current="page"[^>]*>Facts</);
-  assert.is(html.match(/<h1/g)?.length, 1);
-  for (const unknown of [`c${'0'.repeat(24)}`, 'not/an id'])
-    assert.match(await pageOf(`/deliveries?open=${encodeURIComponent(unknown)}`), /<aside class="beside"[\s\S]*data-problem/);
-});
-
 test("the chart of deliveries covers the selected period; each bar links to the deliveries of the bar's time", async () => {
   const html = await pageOf('/deliveries?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z');
   assert.match(html, /<chart-brush data-from="2026-01-01T00:00:00.000Z" data-to="2026-01-03T00:00:00.000Z">/);
