@@ -71,14 +71,21 @@ const end = (thread: TaskThread, job: Job): void => {
   thread.running.delete(job.id);
 };
 
+/** Takes all waiting tasks, if the thread has ended before it was ready: another one could not start either. */
+const unstartable = ({ worker, isReady, waiting }: TaskThread): Job[] => {
+  const jobs: Job[] = [];
+  if (worker && !isReady) for (let job = waiting.next(); job; job = waiting.next()) jobs.push(job);
+  return jobs;
+};
+
 /** Ends the thread with all its tasks. The next task starts a new one. */
 const stop = (thread: TaskThread, errorOf: (job: Job) => TaskError): void => {
+  const ended = [...thread.running.values(), ...unstartable(thread)];
   const stopped = thread.worker;
   thread.worker = null;
   thread.isReady = false;
   clearInterval(thread.checkTimer);
   clearTimeout(thread.idleTimer);
-  const ended = [...thread.running.values()];
   for (const job of ended) end(thread, job);
   void stopped?.terminate();
   for (const job of ended) job.reject(errorOf(job));

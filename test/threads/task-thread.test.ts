@@ -30,6 +30,13 @@ test('an owner with too many waiting tasks gets an error at once, and other owne
   assert.equal(await Promise.all([...all, other]), ['0', '1', '2', 'busy', 'busy', 'calm']);
 });
 
+test('if a thread cannot start, each task gets an error, also without limits of waiting', async () => {
+  const script = new URL('../fixtures/missing-worker.ts', import.meta.url);
+  const run = openThread({ script, maxWaitMs: Number.POSITIVE_INFINITY });
+  assert.equal(await Promise.all([run('a', echo('1')), run('b', echo('2'))]), ['ended', 'ended']);
+  assert.is(await run('a', echo('3')), 'ended');
+});
+
 test('a task that exceeds a limit ends with the kind of the limit, and the next task gets a new thread', async () => {
   const cases: readonly (readonly [Partial<TaskThreadOptions>, TestTask, string])[] = [
     [{ cpuLimitMs: 100 }, { kind: 'loop' }, 'time'],
