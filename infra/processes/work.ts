@@ -14,13 +14,14 @@ const REPORT_INTERVAL_MS = 1_000;
 const WATCH_TIMEOUT_MS = 5_000;
 
 /**
- * If there is a supervisor, reports to it every second whether nats-server has stopped a stream. The supervisor can
- * then restart nats-server.
+ * If there is a supervisor, reports to it every second whether nats-server has stopped a stream, once the broker was connected. The
+ * supervisor can then restart nats-server.
  */
 const reportStreams = ({ messaging }: Work): NodeJS.Timeout =>
   setInterval(() => {
-    const message: StreamReport = { kind: 'stream', isStopped: messaging()?.isStreamStopped() ?? false };
-    if (process.connected) process.send?.(message, undefined, undefined, () => {});
+    const isStopped = messaging()?.isStreamStopped();
+    if (isStopped === undefined || !process.connected) return;
+    process.send?.({ kind: 'stream', isStopped } satisfies StreamReport, undefined, undefined, () => {});
   }, REPORT_INTERVAL_MS);
 
 /** Logs outages. The check of Postgres has a connection of its own. */
