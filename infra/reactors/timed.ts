@@ -42,21 +42,24 @@ export type Runs = {
   readonly close?: () => Promise<unknown>;
 };
 
-/** Calls `open` at the start of the process, and then its `run` at intervals. Of several processes, only the one that has the lock does. */
+/**
+ * Calls `open` at the start of the process, and then its `run` at intervals. `closing` is aborted when the reactor is closed, before the last
+ * run has ended. Of several processes, only the one that has the lock does.
+ */
 export const timedRuns = <Services extends TimerServices>({
   lock,
   everyMs,
   failure,
   isWanted,
   open,
-}: Timer<Services> & { readonly open: (services: Services) => Runs }): Reactor<Services> => ({
+}: Timer<Services> & { readonly open: (services: Services, closing: AbortSignal) => Runs }): Reactor<Services> => ({
   name: lock,
   ...(isWanted && { isWanted }),
   start: (services) => {
     const { sessions, logger, now = Date.now, intervalMs = everyMs } = services;
-    const { run, close } = open(services);
+    const closing = new AbortController();
+    const { run, close } = open(services, closing.signal);
     let timer: NodeJS.Timeout | undefined;
-    let isClosed = false;
 
     const runOnce = async (): Promise<number> => {
       if (!(await sessions.acquire(lock))) return intervalMs;
@@ -72,7 +75,7 @@ export const timedRuns = <Services extends TimerServices>({
         logFailure(error);
         return Math.min(RETRY_DELAY_MS, intervalMs);
       });
-      if (!isClosed) timer = setTimeout(startTick, retryDelay({ minMs: delay, maxMs: delay, jitter: JITTER }, 1)).unref();
+      if (!closing.signal.aborted) timer = setTimeout(startTick, retryDelay({ minMs: delay, maxMs: delay, jitter: JITTER }, 1)).unref();
     };
     let running = Promise.resolve();
     const startTick = (): void => {
@@ -82,7 +85,7 @@ export const timedRuns = <Services extends TimerServices>({
 
     return {
       close: async (): Promise<void> => {
-        isClosed = true;
+        closing.abort();
         clearTimeout(timer);
         await running;
         await close?.();
@@ -99,7 +102,7 @@ export type Due<Services, One, Opened, Result> = Pick<ReactorEvents, 'seed'> & {
   /** Called when something is due for the first time. After a failure, called again in the next run. */
   readonly open?: (services: Services) => Promise<Opened>;
   readonly close?: (opened: Opened) => Promise<unknown>;
-  /** If a stream was erased, the refusal `not_found` is ignored. */
+  /** Without `failed`, the refusal `not_found` is ignored: a stream was erased. */
   readonly handle: (ctx: ReactorCtx, one: One, opened: Opened) => Promise<Result>;
   /** By default, events get the time of the run. */
   readonly eventTime?: 'append';

@@ -65,14 +65,13 @@ const createCalls = (call: (run: DueRunOfTenant) => Promise<void>) => {
   };
 };
 
-const openCalls = ({ log, logger, egress, vault, now = Date.now }: Services): Runs => {
-  let isClosed = false;
+const openCalls = ({ log, logger, egress, vault, now = Date.now }: Services, closing: AbortSignal): Runs => {
   const open = openOnce(async () => {
     const services = { vault: await vault.open(), client: await egress() };
     return renewed(() => createCaller(log, services, now));
   });
   const calls = createCalls(async (run) => {
-    if (isClosed) return;
+    if (closing.aborted) return;
     try {
       await (await open())()(run);
     } catch (error) {
@@ -88,10 +87,7 @@ const openCalls = ({ log, logger, egress, vault, now = Date.now }: Services): Ru
       for (const { tenant_id, id, job_id, target } of due) calls.add({ tenant_id, id, job_id: job_id!, target: target! });
       return found.length === MAX_DUE_CALLS;
     },
-    close: async () => {
-      isClosed = true;
-      await calls.allEnded();
-    },
+    close: calls.allEnded,
   };
 };
 

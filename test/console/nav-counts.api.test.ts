@@ -105,7 +105,7 @@ test('pages of one browser that are opened at the same time count once, and no p
 
 test('from 1,000 given-up deliveries on, the number has a plus sign', async () => {
   const many: (rows: Rows) => Rows = (rows) =>
-    (async (query: never, args: never) => ('since' in (args as object) ? [{ count: 1_000 }] : rows(query, args))) as Rows;
+    (async (query: never, args: never) => ('given_up_from' in (args as object) ? [{ count: 1_000 }] : rows(query, args))) as Rows;
   const cookie = await p.signIn();
   assert.is((await withRows(many, () => open(`${p.base}/members`, cookie))).Deliveries, '1,000+ dead in 24 hours');
 });

@@ -17,7 +17,7 @@ test('every process that works starts every reactor that infra defines', async (
   equal(missing, []);
 });
 
-test('the locks and the stored positions of reactors have the same names in every version', () =>
+test('the locks of reactors have the same names in every version', () =>
   equal(all.map(({ name }) => name).sort(), [
     'credential revocations',
     'mailboxes',

@@ -93,7 +93,8 @@ share.test(
         assert.equal(occurrences(cron('*/15 2 * * *', zone), from, to), quarters, zone);
         checked += quarters.length;
       }
-    assert.ok(checked > 30 * zones.length, `only ${checked} occurrences were compared`);
+    const transitions = zones.flatMap(transitionsOf).length;
+    assert.ok(checked >= 15 * transitions, `only ${checked} occurrences around ${transitions} clock changes were compared`);
   },
 );
 
