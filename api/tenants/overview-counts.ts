@@ -20,7 +20,10 @@ const count = (description: string, example: number) => z.int().meta({ descripti
 
 const OverviewCounts = z
   .object({
-    dead_deliveries: count(`How many deliveries were given up in the last 24 hours, at most ${MAX_DEAD}: then, there can be more`, 64),
+    dead_deliveries: count(
+      `How many deliveries were given up in the last 24 hours, at most ${MAX_DEAD}: then, there can be more. The newest 10,000 of the tenant are examined`,
+      64,
+    ),
     waiting_sessions: count('How many sessions wait for an answer or a decision of the caller', 2),
     stopped_agents: count(
       `How many agents are paused, or have spent their hourly budget. Budgets of at most ${MAX_BUDGETS} agents are read, so it can be too low for a tenant with more budgets`,

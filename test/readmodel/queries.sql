@@ -4106,13 +4106,22 @@ select
 from
   (
     select
-      "delivery"."id"
+      "newest"."agent_id"
     from
-      "deliveries"."deliveries" as "delivery"
-    where
-      "delivery"."tenant_id" = $1
-      and "delivery"."outcome" = $2
-      and "delivery"."failed_at" >= $3
+      (
+        select
+          "delivery"."agent_id"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."tenant_id" = $1
+          and "delivery"."outcome" = $2
+          and "delivery"."failed_at" >= $3
+        order by
+          "delivery"."failed_at" desc
+        limit
+          10000
+      ) as "newest"
     limit
       1000
   ) as "counted";
@@ -4123,14 +4132,24 @@ select
 from
   (
     select
-      "delivery"."id"
+      "newest"."agent_id"
     from
-      "deliveries"."deliveries" as "delivery"
+      (
+        select
+          "delivery"."agent_id"
+        from
+          "deliveries"."deliveries" as "delivery"
+        where
+          "delivery"."tenant_id" = $1
+          and "delivery"."outcome" = $2
+          and "delivery"."failed_at" >= $3
+        order by
+          "delivery"."failed_at" desc
+        limit
+          10000
+      ) as "newest"
     where
-      "delivery"."tenant_id" = $1
-      and "delivery"."agent_id" = any ($2)
-      and "delivery"."outcome" = $3
-      and "delivery"."failed_at" >= $4
+      "newest"."agent_id" = any ($4)
     limit
       1000
   ) as "counted";
