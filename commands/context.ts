@@ -48,7 +48,8 @@ export type TransactOptions<S> = {
    */
   trustCacheWhen?: (state: S) => boolean;
   /**
-   * The response to a repeat of the request is not derived from this aggregate; for side effects that change many aggregates.
+   * The response to a repeat of the request (with the same idempotency key) is not derived from this aggregate; for side effects that change
+   * many aggregates.
    */
   isUntracked?: true;
 };

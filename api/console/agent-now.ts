@@ -6,8 +6,8 @@ import { badge } from './parts/badge.ts';
 import { budgetBar } from './parts/budget-bar.ts';
 import { counted } from './parts/count-text.ts';
 import { card } from './parts/facts.ts';
-import { givenUpToday } from './parts/given-up-today.ts';
 import { heldText } from './parts/held-text.ts';
+import { givenUpInLastDay } from './parts/last-day.ts';
 import { queueCounts } from './parts/queue-text.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
@@ -31,8 +31,8 @@ export const askNow = (visit: Visit) => {
   return {
     presence: ask(rows.getRunnerPresence, path),
     hours: inPresent(() => ask(rows.readBudgetUsage, { ...path, from: hourStart() })),
-    dead: inPresent(() => ask(rows.listTenantDeliveries, { ...path, ...givenUpToday(), limit: 1 })),
-    ended: inPresent(() => ask(rows.summarizeDeliveries, { ...path, ...givenUpToday() })),
+    dead: inPresent(() => ask(rows.listTenantDeliveries, { ...path, ...givenUpInLastDay(), limit: 1 })),
+    ended: inPresent(() => ask(rows.summarizeDeliveries, { ...path, ...givenUpInLastDay() })),
   };
 };
 
@@ -60,7 +60,7 @@ const errorLine = ({ dead, ended }: Answers, at: (rest: string) => string, agent
   const last = dead?.ok ? dead.value[0] : undefined;
   if (!last) return null;
   const count = ended?.ok ? ended.value.outcomes.dead : 1;
-  const all = new URLSearchParams({ ...givenUpToday(), agent_id });
+  const all = new URLSearchParams({ ...givenUpInLastDay(), agent_id });
   const words = last.last_failure?.reason ?? 'A delivery was given up, and the runner has not reported why';
   return line(
     'Error',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withinTime } from '../../commands/within-time.ts';
 import { type HeldKind, heldKind } from '../../domain/deliveries/held-kind.ts';
 import { Id25 } from '../../domain/id.ts';
 import { deliveries } from '../../projections/deliveries/delivery.ts';
@@ -11,7 +12,6 @@ import {
 } from '../../projections/deliveries/held-groups.queries.ts';
 import { type OpenQueues, openAgents } from '../../projections/deliveries/open-deliveries.queries.ts';
 import { readableAgents } from '../agents/readable-agents.ts';
-import { inTime } from '../http/in-time.ts';
 import { operation } from '../http/operation.ts';
 import type { DeliveryStates, QueueCtx } from './delivery-states.ts';
 import { futureUntil } from './held-words.ts';
@@ -76,7 +76,7 @@ const heldByBudgetsOfAllTenants = async ({ reads, contextOf, readQueues, states 
 export const heldOfAllTenants = async (sources: HeldSources): Promise<HeldTotals> => {
   const [byRules, budget] = await Promise.all([
     heldByRulesOfAllTenants(sources.reads),
-    inTime(heldByBudgetsOfAllTenants(sources), BUDGETS_TIMEOUT_MS),
+    withinTime(heldByBudgetsOfAllTenants(sources), BUDGETS_TIMEOUT_MS),
   ]);
   const ofKind = (kind: HeldKind): HeldTotal => totalOf(byRules.filter(({ reason, rule }) => heldKind(reason, rule) === kind));
   return { budget, rate: ofKind('rate'), hours: ofKind('hours') };

@@ -1,6 +1,6 @@
 import { spentBudgets } from '../../api/deliveries/delivery-states.ts';
-import { inTime } from '../../api/http/in-time.ts';
 import { isRunnerConnected } from '../../api/runners/connected-runner.ts';
+import { withinTime } from '../../commands/within-time.ts';
 import { counted } from '../../domain/counted.ts';
 import { type OpenQueue, openQueuesOfAllTenants } from '../../projections/deliveries/open-deliveries.queries.ts';
 import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
@@ -56,7 +56,7 @@ const readStopped = ({ contextOf }: HeldParts, { queues }: NamedQueues): Promise
     const spent = await spentBudgets(contextOf(tenant_id), agent_ids);
     return spent.map((one) => ({ tenant_id, ...one }));
   });
-  return inTime(
+  return withinTime(
     Promise.all(found).then((spent) => spent.flat()),
     TIMEOUT_MS,
   );
@@ -74,7 +74,7 @@ const readAsked = async ({ reads, broker }: HeldParts, { at, queues }: NamedQueu
     ]);
     return { ...queue, isConnected: connected, waiting_since: first?.at ?? null };
   });
-  return inTime(Promise.all(asked), TIMEOUT_MS);
+  return withinTime(Promise.all(asked), TIMEOUT_MS);
 };
 
 /**

@@ -1,4 +1,4 @@
-import { inTime } from '../../api/http/in-time.ts';
+import { withinTime } from '../../commands/within-time.ts';
 
 /** `warn`: the part works, but something should be changed. `none`: not checked, or does not exist yet; no problem. */
 export type Level = 'ok' | 'warn' | 'fail' | 'none';
@@ -55,7 +55,7 @@ export const examine = async (
   { part, downAdvice, timeoutMs, adviceFor = () => null, isReadElsewhere = false }: Examined,
   check: () => Promise<Result>,
 ): Promise<Finding> => {
-  const found = await inTime(check(), timeoutMs);
+  const found = await withinTime(check(), timeoutMs);
   if (!(found instanceof Error)) return { part, ...found };
   return { part, ...(isReadElsewhere ? unknown : fail)(reasonOf(found), adviceFor(found) ?? downAdvice) };
 };

@@ -5,8 +5,8 @@ import { badge } from '../../console/parts/badge.ts';
 import { limitBar } from '../../console/parts/budget-bar.ts';
 import { countText } from '../../console/parts/count-text.ts';
 import { type ColumnSort, dataTable } from '../../console/parts/data-table.ts';
-import { givenUpToday } from '../../console/parts/given-up-today.ts';
 import { heldText } from '../../console/parts/held-text.ts';
+import { givenUpInLastDay } from '../../console/parts/last-day.ts';
 import { usd } from '../../console/parts/money.ts';
 import { sparkline } from '../../console/parts/sparkline.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
@@ -119,7 +119,7 @@ export const agentTable = (visit: Visit, agents: readonly Agent[], { of, sort }:
             { title: 'Deliveries, 24 h', look: 'number', ...by('deliveries'), cell: ({ id }) => dayOf(of(id), deliveries(id)) },
             {
               ...{ title: 'Given up, 24 h', look: 'number', ...by('failed') },
-              cell: ({ id }) => numberOf(of(id).activity?.failed, 'failed', deliveries(id, givenUpToday())),
+              cell: ({ id }) => numberOf(of(id).activity?.failed, 'failed', deliveries(id, givenUpInLastDay())),
             },
             {
               ...{ title: 'Last delivery', look: 'number', ...by('activity') },

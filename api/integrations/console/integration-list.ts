@@ -8,6 +8,7 @@ import { dataTable } from '../../console/parts/data-table.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { icon } from '../../console/parts/icon.ts';
+import { dayAgo } from '../../console/parts/last-day.ts';
 import { NO_OUTCOMES, OUTCOMES, type Outcomes, sumOf } from '../../console/parts/outcome-counts.ts';
 import { pager } from '../../console/parts/pager.ts';
 import { problemPanel } from '../../console/parts/problem-panel.ts';
@@ -20,11 +21,6 @@ import { providerLabel } from '../provider-setup.ts';
 const { span } = tags;
 
 type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
-
-const DAY_MS = 86_400_000;
-
-/** Returns the time 24 hours ago. */
-export const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
 type Shown = {
   readonly at: (rest: string) => string;

@@ -8,6 +8,7 @@ import { deliveryTable } from '../../console/parts/delivery-row.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
 import { card, facts } from '../../console/parts/facts.ts';
 import { heading } from '../../console/parts/heading.ts';
+import { dayAgo } from '../../console/parts/last-day.ts';
 import { outcomeCounts } from '../../console/parts/outcome-counts.ts';
 import { panel, problemPanel } from '../../console/parts/problem-panel.ts';
 import { setupSteps } from '../../console/parts/setup-steps.ts';
@@ -18,7 +19,6 @@ import { tenantPath, type Visit } from '../../console/visit.ts';
 import { evidenceOf, type Integration, secretCard } from '../../credentials/console/secret-rotation.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { canSendSample, providerLabel } from '../provider-setup.ts';
-import { dayAgo } from './integration-list.ts';
 
 const { a, div, p, pre, span, code, ul, li, aside, details, summary, strong } = tags;
 

@@ -2,8 +2,8 @@ import type { Rows } from '../../areas.ts';
 import { formLink } from '../../console/action.ts';
 import { counted } from '../../console/parts/count-text.ts';
 import { dataTable } from '../../console/parts/data-table.ts';
-import { givenUpToday } from '../../console/parts/given-up-today.ts';
 import { type IconName, icon } from '../../console/parts/icon.ts';
+import { dayAgo, givenUpInLastDay } from '../../console/parts/last-day.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { ago, zoned } from '../../console/parts/time.ts';
 import { tenantPath, type Visit } from '../../console/visit.ts';
@@ -13,8 +13,6 @@ const { a, span } = tags;
 
 export type Attention = ReplyOf<Rows['readOverview']>['attention'][number];
 type Kind = Attention['kind'];
-
-const DAY_MS = 86_400_000;
 
 const LOOKS = { error: ['dead', 'circle-x'], warning: ['warn', 'triangle-alert'], info: ['busy', 'info'] } as const satisfies Readonly<
   Record<Attention['severity'], readonly [string, IconName]>
@@ -38,13 +36,11 @@ const SENTENCES: Readonly<Record<Kind, (one: Attention) => Child>> = {
   secret_overlap: (one) => [because('Two secrets are accepted', one), untilText(one)],
 };
 
-const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
-
 /** Returns the filters of the deliveries that an item is about. */
 const filtersOf = ({ kind, code, problem, subject, agent_id }: Attention): Record<string, string> => {
   const source: Record<string, string> = subject.type === 'integration' ? { integration_id: subject.id } : agent_id ? { agent_id } : {};
   const ended = { ...source, ...(code === null ? {} : { reason: code }) };
-  if (kind === 'deliveries_dead') return { ...givenUpToday(), ...ended, problem: problem ?? 'none' };
+  if (kind === 'deliveries_dead') return { ...givenUpInLastDay(), ...ended, problem: problem ?? 'none' };
   if (kind === 'deliveries_blocked') return { outcome: 'blocked', ...ended, from: dayAgo() };
   return kind === 'deliveries_held' ? { status: 'held', ...source } : source;
 };

@@ -5,9 +5,9 @@ import { countText } from '../../console/parts/count-text.ts';
 import { deliveryTable } from '../../console/parts/delivery-row.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
 import { figureCard } from '../../console/parts/figure-card.ts';
-import { givenUpToday } from '../../console/parts/given-up-today.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { icon } from '../../console/parts/icon.ts';
+import { givenUpInLastDay } from '../../console/parts/last-day.ts';
 import { usd } from '../../console/parts/money.ts';
 import { panel, problemPanel } from '../../console/parts/problem-panel.ts';
 import { sentenceParts } from '../../console/parts/sentence.ts';
@@ -54,7 +54,7 @@ const figureCards = (visit: Visit, { accepted, failed, waiting, cost_usd }: Over
     }),
     figureCard({
       ...{ name: 'failed', title: 'Given up', ...count(failed), change: changeText(failed), tone: 'dead' },
-      href: deliveries(givenUpToday()),
+      href: deliveries(givenUpInLastDay()),
       chart: { title: 'Deliveries given up per hour', values: failed.buckets },
     }),
     figureCard({
