@@ -120,14 +120,17 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
       void ended.then((how) => running.onEnd(undefined, `the process ended during this file (${how})`));
     });
 
+  /** Those that ran when the last file was checked: what was started since belongs to the next one. */
+  let earlier = runningPids();
+
   const run = async (file: string): Promise<Outcome> => {
     const startedAt = Date.now();
     files.push(file);
-    const earlier = runningPids();
     const { output, end, fault } = await ending(file);
     memory = end?.memory ?? memory;
     const left = await remainingProcesses(dir, [child.pid, ...earlier], end ? PROCESS_END_TIMEOUT_MS * loadFactor() : 0);
     killProcesses(left);
+    earlier = runningPids();
     const fromLeft = end && left.length > 0 ? `left processes running: ${describe(left)}` : undefined;
     return outcomeOf({ file, output, startedAt, fault: fault ?? fromLeft, ...(end && { end }) });
   };
