@@ -1,7 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { LogError } from '../../infra/eventstore/event-log.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startConsole } from '../fixtures/console-platform.ts';
 import { normalizedHtml } from '../fixtures/html-form.ts';
@@ -150,24 +152,94 @@ test('the page of a tenant that is closed for good says so, and offers to erase 
   );
 });
 
+const REASON = 'The customer has left';
+
+/** Opens the form that erases a tenant. @returns its page */
+const eraseForm = async (id: string): Promise<string> =>
+  (await p.open(`/console/run/eraseTenant?tenant_id=${id}&return_to=${encodeURIComponent(`${P}/tenants`)}`)).text;
+
 test('a tenant is erased by its form only if its name is typed; what was typed stays', async () => {
   const doomed = await createSecondTenant(p, 'doomed');
-  const form = `/console/run/eraseTenant?tenant_id=${doomed.id}&return_to=${encodeURIComponent(`${P}/tenants`)}`;
-  const { text } = await p.open(form);
+  const text = await eraseForm(doomed.id);
   assert.match(text, /All data of [\s\S]*<strong[^>]*>doomed<[\s\S]*name="_name"[^>]*required/);
-  const erase = (name: string) => sendForm(text, { '/reason': 'The customer has left', _name: name });
+  const erase = (name: string) => sendForm(text, { '/reason': REASON, _name: name });
   const stateOf = async () => (await p.send('GET', `/admin/tenants/${doomed.id}`)).status;
   for (const name of ['', 'Doomed', 'other', doomed.id]) {
     const refused = await erase(name);
     assert.is(refused.status, 422, name);
     assert.match(refused.text, /must be the name, which is doomed/);
     assert.match(refused.text, `name="_name"`);
-    assert.match(refused.text, 'The customer has left');
+    assert.match(refused.text, REASON);
     if (name !== '') assert.match(refused.text, new RegExp(`value="${name}"`));
   }
   assert.is(await stateOf(), 200);
   assert.is((await erase(' doomed ')).status, 303);
   assert.is(await stateOf(), 404);
+});
+
+/** Makes the log refuse to count the events of a tenant. @returns a function that ends this */
+const refuseToCount = (id: string, error: Error): (() => void) => {
+  const { follow } = p.log;
+  const isCount = ({ filter }: Parameters<typeof follow>[0]) => filter && 'streamPattern' in filter && filter.streamPattern.includes(id);
+  const refusing: typeof follow = (follower) =>
+    isCount(follower) ? { ...follow({ ...follower, event: () => {} }), failure: Promise.resolve(error) } : follow(follower);
+  Object.assign(p.log, { follow: refusing });
+  return () => void Object.assign(p.log, { follow });
+};
+
+/** Makes the queries fail that count what a tenant has, so that it cannot be read. @returns a function that ends this */
+const refuseCounts = (): (() => void) => {
+  const { rows } = p.reads;
+  const fail = () => Promise.reject(new Refusal('unavailable', 'The read models cannot be reached: try again'));
+  Object.assign(p.reads, { rows: fail });
+  return () => void Object.assign(p.reads, { rows });
+};
+
+test('if the form that erases a tenant answers 503, it can be sent again after the tenant is erased', async () => {
+  const { id } = await createSecondTenant(p, 'large');
+  const countAgain = refuseToCount(id, new LogError('unavailable', 'the log is slow'));
+  const first = await sendForm(await eraseForm(id), { '/reason': REASON, _name: 'large' }).finally(countAgain);
+  assert.is(first.status, 503, first.text);
+  const erase = () => p.send('DELETE', `/admin/tenants/${id}`, { body: { reason: REASON } });
+  const receipt = await erase();
+  assert.is(receipt.status, 202, receipt.text);
+  const second = await sendForm(first.text, { '/reason': REASON, _name: 'large' });
+  assert.is(second.status, 303, second.text);
+  assert.match(second.headers.get('location')!, `${P}/tenants`);
+  assert.equal((await erase()).body, receipt.body);
+});
+
+test('while the name of a tenant cannot be read, its form erases nothing, says why, and can be sent again', async () => {
+  const { id } = await createSecondTenant(p, 'unread');
+  const form = await eraseForm(id);
+  const readAgain = refuseCounts();
+  const refused = await sendForm(form, { '/reason': REASON, _name: 'unread' }).finally(readAgain);
+  assert.is(refused.status, 422);
+  assert.match(
+    refused.text,
+    /The name to compare with cannot be read, so nothing was sent\. Try again\. The reason: The read models cannot be reached/,
+  );
+  assert.match(refused.text, /name="_name"[^>]*value="unread"/);
+  assert.not.match(refused.text, 'Nothing was changed');
+  assert.is((await p.send('GET', `/admin/tenants/${id}`)).status, 200);
+  assert.is((await sendForm(refused.text, { '/reason': REASON, _name: 'unread' })).status, 303);
+});
+
+test('the form that erases a tenant keeps the typed name after a failure, and after a button that only shows it', async () => {
+  const { id } = await createSecondTenant(p, 'kept');
+  const form = await eraseForm(id);
+  const count = (error: Error) => () => refuseToCount(id, error);
+  for (const [what, status, breakPart, fields] of [
+    ['the event store is down', 503, count(new LogError('unavailable', 'the log is slow')), {}],
+    ['a bug', 500, count(new Error('a bug')), {}],
+    ['a button that only shows the form', 200, () => () => {}, { _edit: '1' }],
+  ] as const) {
+    const repair = breakPart();
+    const { status: got, text } = await sendForm(form, { '/reason': REASON, _name: 'kept', ...fields }).finally(repair);
+    assert.is(got, status, what);
+    assert.match(text, /name="_name"[^>]*value="kept"/, what);
+    assert.match(text, REASON, what);
+  }
 });
 
 test('an erased tenant is listed as erased, and so says its page; the page of an unknown tenant looks like any unknown page', async () => {

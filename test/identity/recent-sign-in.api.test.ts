@@ -38,6 +38,14 @@ const signIn = async (p: P, query = '') => {
 const call = (p: P, cookie: string, method: string, path: string, body?: unknown) =>
   p.send(method, path, { key: '', headers: { cookie, ...OWN_PAGE }, ...(body === undefined ? {} : { body }) });
 
+/** Submits the form of an operation. */
+const submit = (p: P, cookie: string, operation: string, fields: Record<string, string>) =>
+  p.send('POST', `/console/run/${operation}`, {
+    key: '',
+    raw: new URLSearchParams({ _key: crypto.randomUUID(), ...fields }).toString(),
+    headers: { cookie, ...OWN_PAGE, 'content-type': 'application/x-www-form-urlencoded' },
+  });
+
 const addSuperAdmin = async (p: P): Promise<string> => {
   const added = await p.send('POST', '/admin/allowed-accounts', { body: { email: SOMEBODY } });
   assert.ok(added.status < 300, added.text);
@@ -102,17 +110,25 @@ signInTest('instead of a form that needs a recent sign-in, the console shows a l
   const { session } = await signIn(p);
   const signedInAt = Date.now();
   p.clock.now = () => signedInAt + 16 * MINUTE_MS;
-  const form = new URLSearchParams({ _key: crypto.randomUUID(), ':user_id': user_id, '/is_super_admin': 'true' });
-  const answer = await p.send('POST', '/console/run/updateUser', {
-    key: '',
-    raw: form.toString(),
-    headers: { cookie: session, ...OWN_PAGE, 'content-type': 'application/x-www-form-urlencoded' },
-  });
+  const answer = await submit(p, session, 'updateUser', { ':user_id': user_id, '/is_super_admin': 'true' });
   assert.is(answer.status, 403);
   assert.match(answer.text, /This needs a sign-in of the last 15 minutes/);
   const link = /href="(\/auth\/login\?max_age=0[^"]*)"/.exec(answer.text)![1]!.replaceAll('&amp;', '&');
   const target = new URL(new URL(link, 'http://annals.test').searchParams.get('return_to')!, 'http://annals.test');
   assert.equal([target.pathname, target.searchParams.get('user_id')], ['/console/run/updateUser', user_id]);
+});
+
+signInTest('the form that erases a tenant keeps the typed name when it asks for a recent sign-in', async ({ p }) => {
+  await addSuperAdmin(p);
+  const { session } = await signIn(p);
+  const signedInAt = Date.now();
+  p.clock.now = () => signedInAt + 16 * MINUTE_MS;
+  const { name } = (await p.send('GET', `/admin/tenants/${p.tenant_id}`)).body as { name: string };
+  const fields = { ':tenant_id': p.tenant_id, '/reason': 'The customer left', _name: name };
+  const answer = await submit(p, session, 'eraseTenant', fields);
+  assert.is(answer.status, 403);
+  assert.match(answer.text, /This needs a sign-in of the last 15 minutes/);
+  assert.match(answer.text, new RegExp(`name="_name"[^>]*value="${name}"`));
 });
 
 test.run();

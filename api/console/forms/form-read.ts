@@ -113,21 +113,29 @@ const subjectRead = (
   return null;
 };
 
-/** Returns the name of the resource that an operation is about; null if there is none, or if it cannot be read. */
-export const readSubject = async (
+type Place = { readonly row: Operation; readonly params: Readonly<Record<string, string>> };
+
+/**
+ * Reads the resource that an operation is about. Null if there is none, or if its id is missing. `name` is null if it
+ * has none, or if it cannot be read.
+ */
+export const askSubject = async (
   visit: Visit,
   operations: Operations,
-  { row, params }: { readonly row: Operation; readonly params: Readonly<Record<string, string>> },
-): Promise<string | null> => {
+  { row, params }: Place,
+): Promise<{ readonly answer: Answer<unknown>; readonly name: string | null } | null> => {
   const found = subjectRead(operations, row);
   if (!found || found.names.some((name) => !params[name])) return null;
   const sent = pathFieldsOf(found.read).map((name, at) => [name, params[found.names[at]!]] as const);
   const answer = await askAny(visit)(found.read, Object.fromEntries(sent));
-  if (!answer.ok) return null;
+  if (!answer.ok) return { answer, name: null };
   const id = params[found.names.at(-1)!];
   const subject = Array.isArray(answer.value) ? (answer.value as Json[]).find((one) => Object.values(one).includes(id)) : answer.value;
   const { name, label, display_name, title, slug, email, user_agent } = (subject ?? {}) as Readonly<Record<string, unknown>>;
-  return (
-    [name, label, display_name, title, slug, email, user_agent].find((one): one is string => typeof one === 'string' && one !== '') ?? null
-  );
+  const names = [name, label, display_name, title, slug, email, user_agent];
+  return { answer, name: names.find((one): one is string => typeof one === 'string' && one !== '') ?? null };
 };
+
+/** Returns the name of the resource that an operation is about; null if there is none, or if it cannot be read. */
+export const readSubject = async (visit: Visit, operations: Operations, place: Place): Promise<string | null> =>
+  (await askSubject(visit, operations, place))?.name ?? null;

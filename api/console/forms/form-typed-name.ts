@@ -3,7 +3,7 @@ import type { Child } from '../parts/tags.ts';
 import type { Visit } from '../visit.ts';
 import { errorMap, type FieldErrors } from './form-errors.ts';
 import { fieldView } from './form-fields.ts';
-import { readSubject } from './form-read.ts';
+import { askSubject } from './form-read.ts';
 
 /** The operations in whose forms the name of the object must be typed, because what they remove cannot be restored. */
 const TYPED: readonly string[] = ['eraseTenant'];
@@ -24,18 +24,24 @@ export const typedNameField = (operation: string, typed: string, errors: FieldEr
       )
     : null;
 
-type Place = Parameters<typeof readSubject>[2] & { readonly visit: Visit; readonly operation: string };
+type Place = Parameters<typeof askSubject>[2] & { readonly visit: Visit; readonly operation: string };
 
 const sameText = (one: string, other: string): boolean => one.normalize('NFC').trim() === other.normalize('NFC').trim();
 
-/** Checks the typed name of the object. Returns no error if the operation needs none. */
+/**
+ * Checks the typed name of the object. Returns no error if the operation needs none, or if the object is gone: the API
+ * then answers, because an earlier request may have removed it, and a repeat gets the same reply.
+ */
 export const typedNameErrors = async (
   { visit, operation, ...place }: Place,
   operations: Operations,
   typed: string,
 ): Promise<FieldErrors> => {
   if (!TYPED.includes(operation)) return [];
-  const subject = await readSubject(visit, operations, place);
-  if (subject === null) return [{ pointer: '', message: 'The name to compare with cannot be read. Nothing was changed; try again.' }];
-  return sameText(typed, subject) ? [] : [{ pointer: TYPED_NAME, message: `must be the name, which is ${subject}` }];
+  const read = await askSubject(visit, operations, place);
+  if (read?.answer.status === 404) return [];
+  if (read?.answer.ok && read.name !== null)
+    return sameText(typed, read.name) ? [] : [{ pointer: TYPED_NAME, message: `must be the name, which is ${read.name}` }];
+  const reason = read && !read.answer.ok ? ` The reason: ${read.answer.problem.detail}` : '';
+  return [{ pointer: '', message: `The name to compare with cannot be read, so nothing was sent. Try again.${reason}` }];
 };

@@ -70,12 +70,8 @@ const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   );
 };
 
-type Sent = {
+type Sent = Pick<DrawnForm, 'drawn' | 'etag' | 'key' | 'query' | 'typedName'> & {
   readonly body: unknown;
-  readonly drawn: unknown;
-  readonly etag: string | null;
-  readonly key: string;
-  readonly query: Readonly<Record<string, unknown>>;
   /** How many requests of this form have succeeded before one was refused. */
   readonly done?: number;
 };
@@ -166,19 +162,20 @@ const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }
  */
 const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Response> => {
   const { visit, deps, operation, form, params, row } = run;
+  const { typedName } = sent;
   const read = await readBefore(visit, deps.operations, { operation, form, params });
   const theirs = read?.before.value;
   if (!read?.answer.ok || !isGroup(theirs) || !isGroup(sent.body) || !isGroup(sent.drawn))
     return show(
       run,
-      await draw(run, { value: sent.body, drawn: theirs ?? sent.drawn, etag: read?.before.etag ?? null, problem }),
+      await draw(run, { value: sent.body, drawn: theirs ?? sent.drawn, etag: read?.before.etag ?? null, typedName, problem }),
       problem.status,
     );
   const conflict = { yours: sent.body, theirs, before: sent.drawn };
   const target = run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   if (isSaved(conflict)) return redirect(run.c, afterToken(target, read.answer.position));
   const last = await readLastChange(visit, deps.operations, { operation, params });
-  const content = await draw(run, { value: merged(conflict), drawn: theirs, etag: read.before.etag }, [
+  const content = await draw(run, { value: merged(conflict), drawn: theirs, etag: read.before.etag, typedName }, [
     conflictView(conflict, last, visit),
   ]);
   return show(run, content, problem.status);
@@ -197,7 +194,7 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
   // After a server error, it is unknown whether the request took effect. The next attempt uses the same
   // Idempotency-Key, so that it takes effect only once.
   const key = status >= 500 ? sent.key : newKey();
-  const shown = { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query, key, errors: problem.errors ?? [], problem };
+  const shown = { ...sent, value: sent.body, key, errors: problem.errors ?? [], problem };
   return show(run, await draw(run, shown, [doneNote(sent.done)]), status);
 };
 
@@ -274,16 +271,17 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const { form, visit, operation } = run;
   const drawn = parsedJson(fields.get('_drawn'));
   const { value: body, errors: ofBody } = bodyOf(form, fields, drawn);
-  const sent: Sent = { body, drawn, etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields) };
-  const typed = fields.get(TYPED_NAME) ?? '';
-  const errors = [...ofBody, ...(await typedNameErrors(run, deps.operations, typed))];
+  const typedName = fields.get(TYPED_NAME) ?? '';
+  const controls = { etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields), typedName };
+  const sent: Sent = { body, drawn, ...controls };
+  const errors = [...ofBody, ...(await typedNameErrors(run, deps.operations, typedName))];
   const edited = fields.has('_edit') ? body : withRowsEdited(fields, body);
   if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
   const isEdited = fields.has('_reviewed') && !fields.has('_try') && !isSame(parsedJson(fields.get('_reviewed')), body);
   const isReview = form.layout?.isReviewed === true && (fields.has('_review') || isEdited);
   const preview = isReview || fields.has('_preview') || fields.has('_try') ? await previewOf(visit, deps.operations, run) : null;
   const found = preview?.fields ? errors.filter(({ pointer }) => preview.fields!.includes(pointer.split('/')[1]!)) : errors;
-  if (found.length > 0) return show(run, await draw(run, { ...sent, value: body, errors: found, typedName: typed }), 422);
+  if (found.length > 0) return show(run, await draw(run, { ...sent, value: body, errors: found }), 422);
   if (isReview) return showReview(run, sent, preview);
   if (preview) return showPreview(run, sent, preview, fields.get('_try'));
   const companion = fields.has('_save') ? await companionOf(visit, deps.operations, run) : null;
