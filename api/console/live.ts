@@ -81,15 +81,17 @@ export const retryOf = (visit: Visit, isAll: boolean): Live => {
 
 /** Returns the attributes with which a page follows the stream of changes of its tenant. */
 const streamOf = (
-  { categories }: Page,
-  { tenant_id, session_id }: Visit['params'],
+  categories: NonNullable<Page['categories']>,
+  visit: Visit,
   answers: readonly (Answer<unknown> | null)[],
 ): Live['attributes'] => {
+  const { tenant_id, session_id } = visit.params;
+  const names = typeof categories === 'function' ? categories(visit) : categories;
   const after = shownPosition(answers);
   const query = new URLSearchParams({ ...(after !== null && { after }), ...(session_id !== undefined && { session_id }) });
   return {
     'data-stream': `/tenant/${tenant_id}/changes${query.size === 0 ? '' : `?${query}`}`,
-    'data-categories': (categories === '*' ? CHANGE_CATEGORIES : (categories ?? [])).join(' '),
+    'data-categories': (names === '*' ? CHANGE_CATEGORIES : names).join(' '),
   };
 };
 
@@ -111,6 +113,6 @@ export const liveOf = (page: Page, visit: Visit, answers: Readonly<Record<string
   if (!isUpdated) return all.some((answer) => answer && !answer.ok && isTemporary(answer.problem)) ? retryOf(visit, false) : null;
   const refresh = withQuery(visit, {});
   const poll = polls && { 'data-poll': String(POLL_MS) };
-  const stream = page.categories && tenant_id !== undefined && streamOf(page, visit.params, all);
+  const stream = page.categories && tenant_id !== undefined && streamOf(page.categories, visit, all);
   return { attributes: { 'data-refresh': refresh, ...poll, ...stream }, state: stateButton(), notices: notices(refresh) };
 };

@@ -16,8 +16,8 @@ type PageOf<T extends Answers> = {
   readonly permit: string;
   /** The navigation entry that is highlighted while the page is shown. */
   readonly nav: string;
-  /** The stream categories whose events change the page; `*` for all categories. */
-  readonly categories?: readonly string[] | '*';
+  /** The stream categories whose events change the page; `*` for all categories. A function says which do for a visit. */
+  readonly categories?: readonly string[] | '*' | ((visit: Visit) => readonly string[]);
   /**
    * Set if the page shows values that no event changes, such as whether a runner is connected. The page is then
    * requested every two seconds, also if it has `categories`. A function says whether it shows such values now.

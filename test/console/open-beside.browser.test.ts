@@ -1,4 +1,5 @@
 // limit: 180
+import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
@@ -6,16 +7,27 @@ import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
+import { timeout } from '../fixtures/live-console.ts';
+
+/** The number of the delivery that comes while its integration is paused. */
+const BLOCKED = 5;
+/** How far a row may move on the screen while its list becomes narrower or wider. */
+const MAX_MOVE_PX = 4;
 
 const stage = async () => {
   const p = await startConsole();
   const agent = await createAgent(p, 'Reviewer');
   const hook = await createIntegration(p, agent, 'northwind/storefront');
   const ids: string[] = [];
-  for (let n = 0; n < 30; n++) ids.unshift((await deliver(p, hook, `event-${n}`, { n })).id!);
+  const pause = (is_paused: boolean) => p.send('PATCH', `${p.tenant}/webhook-integrations/${hook}`, { body: { is_paused } });
+  for (let n = 0; n < 30; n++) {
+    if (n === BLOCKED) await pause(true);
+    ids.unshift((await deliver(p, hook, `event-${n}`, { n })).id!);
+    if (n === BLOCKED) await pause(false);
+  }
   await p.waitForProjections();
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
-  return { p, ids, server, browser: await launchChromium(server.port) };
+  return { p, hook, ids, server, browser: await launchChromium(server.port) };
 };
 const given = chromium === undefined ? null : await stage();
 
@@ -28,6 +40,19 @@ const opened = async (width: number, more: object = {}) => {
   };
   return { page, end };
 };
+
+/** Returns how far a row is below the top of the screen, after the page has been loaded and has gone to its place. */
+const topOf = async (page: Page, id: string): Promise<number> => {
+  await page.waitForLoadState();
+  return Number(await page.evaluate(`document.querySelector('tr[data-id="${id}"]').getBoundingClientRect().top`));
+};
+
+/** Fails if a row is not where it was on the screen, which is 800 px high. */
+const assertInPlace = async (page: Page, id: string, before: number, after: string): Promise<void> => {
+  const top = await topOf(page, id);
+  assert.ok(top > 0 && top < 800 && Math.abs(top - before) <= MAX_MOVE_PX, `${after}: the row is at ${top}, and was at ${before}`);
+};
+
 const openId = 'document.querySelector("[data-open]")?.dataset.open ?? null';
 const focusedId = 'document.activeElement?.closest("tr[data-id]")?.dataset.id ?? null';
 
@@ -35,20 +60,22 @@ browserTest('on a wide screen, a click opens a delivery beside its list, and Esc
   const { page, end } = await opened(1280);
   const id = given!.ids[20]!;
   await page.locator(`tr[data-id="${id}"] .row-link`).scrollIntoViewIfNeeded();
-  const before = await page.evaluate('scrollY');
-  assert.ok(Number(before) > 0);
+  assert.ok(Number(await page.evaluate('scrollY')) > 0);
+  const before = await topOf(page, id);
   await page.click(`tr[data-id="${id}"] .row-link`);
   await page.waitForSelector(`.beside[data-open="${id}"] h2:has-text("event-9")`);
   assert.match(page.url(), `open=${id}`);
   assert.is(await page.locator('tr[data-kind="delivery"]').count(), 30);
   assert.is(await page.evaluate(focusedId), id);
-  assert.ok(Number(await page.evaluate('scrollY')) > 0);
+  await assertInPlace(page, id, before, 'opened');
   assert.ok(Number(await page.evaluate('document.querySelector(".beside").getBoundingClientRect().top')) >= 0);
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await page.waitForSelector(`.beside[data-open="${given!.ids[21]}"]`);
+  const beside = await topOf(page, given!.ids[21]!);
   await page.keyboard.press('Escape');
   await page.waitForURL((url) => !url.searchParams.has('open'));
+  await assertInPlace(page, given!.ids[21]!, beside, 'closed');
   assert.equal([await page.evaluate(openId), await page.evaluate(focusedId)], [null, given!.ids[21]]);
   await end();
 });
@@ -87,6 +114,56 @@ browserTest('a click with a key, a phone, and a browser without JavaScript go to
   await narrow.goto(`${given!.p.base}/deliveries?open=${id}`);
   await narrow.waitForURL(`**/deliveries/${id}`);
   await narrow.context().close();
+});
+
+browserTest('the tabs and the forms of the open delivery lead back to the same place of the list', async () => {
+  const { page, end } = await opened(1280);
+  const openAt = async (id: string): Promise<number> => {
+    await page.click(`tr[data-id="${id}"] .row-link`);
+    await page.waitForSelector(`.beside[data-open="${id}"]`);
+    return topOf(page, id);
+  };
+  const redelivered = given!.ids[15]!;
+  let before = await openAt(redelivered);
+  for (const tab of ['Facts', 'Facts', 'As signed curl', 'Payload', 'Headers']) {
+    await page.click(`.beside .tabs a:has-text("${tab}")`);
+    await page.waitForSelector(`.beside .tabs a[aria-current="page"]:has-text("${tab}")`);
+    await assertInPlace(page, redelivered, before, tab);
+    assert.is(await page.evaluate('document.activeElement.textContent'), tab);
+  }
+  await page.click('.beside .heading button:has-text("Redeliver")');
+  await page.click('.beside dialog button.primary');
+  await page.waitForURL((url) => url.searchParams.has('after'));
+  await assertInPlace(page, redelivered, before, 'redelivered');
+  const released = given!.ids.at(-1 - BLOCKED)!;
+  before = await openAt(released);
+  await page.click('.beside a:has-text("Release…")');
+  await page.fill('[name="/reason"]', 'Paused by mistake');
+  await page.click('form[data-form="releaseDelivery"] button.primary');
+  await page.waitForSelector(`.beside[data-open="${released}"]`);
+  await assertInPlace(page, released, before, 'released');
+  await end();
+});
+
+browserTest('the open delivery follows its changes while its list is scrolled down and new rows are only announced', async () => {
+  const { page, end } = await opened(1280);
+  const { p, hook, ids } = given!;
+  const followed = async () => String(await page.getAttribute('#main', 'data-categories')).split(' ');
+  assert.not((await followed()).includes('session'), 'no message of a session changes the list');
+  await page.goto(`${p.base}/deliveries?period=all&tab=facts&open=${ids[10]}`);
+  assert.ok((await followed()).includes('session'), 'the open delivery shows what its session costs');
+  await page.waitForSelector('#live[data-state="live"]', timeout());
+  await page.locator(`tr[data-id="${ids[10]}"]`).scrollIntoViewIfNeeded();
+  assert.ok(Number(await page.evaluate('scrollY')) > 120);
+  const before = await topOf(page, ids[10]!);
+  const { id } = await deliver(p, hook, 'event-30', { n: 30 });
+  await page.waitForSelector('#live-new:not([hidden])', timeout());
+  const again = await p.send('POST', `${p.tenant}/deliveries/${ids[10]}/redeliver`);
+  assert.is(again.status, 202, again.text);
+  await page.waitForSelector('.beside [data-redeliveries="1"]', timeout());
+  assert.equal([await page.locator(`tr[data-id="${id}"]`).count(), await page.textContent('#live-new')], [0, '1 new']);
+  await assertInPlace(page, ids[10]!, before, 'announced');
+  await end();
 });
 
 afterLastTest(async () => {

@@ -106,7 +106,11 @@ const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   rows.nameRows(main);
   rows.nameRows(next);
   const count = rows.countMoving(rows.rowsOf(main), rows.rowsOf(next));
-  if (count > 0 && scrollY > TOP_PX && !mayMove) return showNewRows(count);
+  if (count > 0 && scrollY > TOP_PX && !mayMove) {
+    // What is open beside the list moves no row.
+    rows.morph(main.querySelector('.beside'), next.querySelector('.beside'));
+    return showNewRows(count);
+  }
   mayMove = false;
   const followsEnd = rows.isAtEnd();
   below = followsEnd || !rows.endOf() ? 0 : below + rows.countFollowing(rows.rowsOf(main), rows.rowsOf(next));

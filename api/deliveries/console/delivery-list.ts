@@ -23,7 +23,7 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { filtersIn, rangeOf, sentFilters, stateIn } from './delivery-filters.ts';
 import { deliveryViews } from './delivery-views.ts';
 import { noDeliveries } from './no-deliveries.ts';
-import { askOpen, withOpen } from './open-delivery.ts';
+import { askOpen, openIn, withOpen } from './open-delivery.ts';
 
 const { a } = tags;
 
@@ -130,7 +130,11 @@ export const deliveryListPage = page({
   path: '/console/t/:tenant_id/deliveries',
   permit: 'tenant:read',
   nav: 'Deliveries',
-  categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection', 'session'],
+  // A list shows nothing of sessions. The delivery beside it shows the cost of its session.
+  categories: (visit) => [
+    ...['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection'],
+    ...(openIn(visit) === null ? [] : ['session']),
+  ],
   withoutPast: 'Deliveries',
   asks: (visit) => {
     const { ask, rows, params } = visit;

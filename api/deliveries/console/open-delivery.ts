@@ -10,7 +10,7 @@ import { askDelivery, type DeliveryAnswers, deliveryContent } from './delivery.t
 const { a, aside, div, h2, p, span } = tags;
 
 /** Returns the delivery that is open beside the list; null if none is. */
-const openIn = ({ query }: Visit): string | null => query.get('open') || null;
+export const openIn = ({ query }: Visit): string | null => query.get('open') || null;
 
 type Asked = ReturnType<typeof askDelivery>;
 type Calls = { readonly [Name in keyof Asked]: Promise<Awaited<Asked[Name]> | null> };
