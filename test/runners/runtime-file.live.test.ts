@@ -1,14 +1,18 @@
 // limit: 240 s for this file (test/run.ts)
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
+import { apiClient } from '../../infra/runner/api-client.ts';
+import { createOutageReport } from '../../infra/runner/outage-report.ts';
 import { openRuntimeFiles } from '../../infra/runner/runtime-files.ts';
+import { runtimeSource } from '../../infra/runner/runtime-source.ts';
 import { findProcess } from '../../infra/supervision/os-process.ts';
 import { withTempDirectory } from '../fixtures/child-process.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
+import { KEY, type runnerService } from '../fixtures/runner-service.ts';
 import { areAcknowledged, publish, withRunnerTest } from '../fixtures/runner-test.ts';
-import { test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const filesIn = (dir: string): string[] => readdirSync(join(dir, 'runtime'));
 
@@ -63,6 +67,90 @@ test(
     await waitUntil(() => areAcknowledged(nats, 2));
     assert.ok(performance.now() - startedAt < 12_000, 'a request to the service has a time limit of 15 s');
     assert.is(lines().length, 2);
+  }),
+);
+
+/**
+ * Opens the runtime as a runner does. `run` returns the version in the file of a run. The service answers each request at
+ * once, but the answer arrives only when `arrive` is called with the number of the request, from 0.
+ */
+const openSlowRuntime = async ({ url }: Awaited<ReturnType<typeof runnerService>>, dir: string) => {
+  const api = apiClient({ url, key: KEY, outage: createOutageReport(() => {}, '') });
+  const answers: { readonly answer: Promise<unknown>; readonly arrive: () => void }[] = [];
+  const fetch: typeof api.runtime = async (agent, known) => {
+    const answer = api.runtime(agent, known);
+    const arrival = Promise.withResolvers<void>();
+    answers.push({ answer, arrive: arrival.resolve });
+    await Promise.allSettled([answer, arrival.promise]);
+    return answer;
+  };
+  const ending = new AbortController();
+  afterTest(() => ending.abort());
+  const files = openRuntimeFiles(join(dir, 'runtime'));
+  const source = runtimeSource({ agent: await api.find('triage'), fetch, files, report: () => {}, stop: ending.signal });
+  const run = (): Promise<number> =>
+    source.withVariables(async ({ ANNALS_RUNTIME }) => JSON.parse(readFileSync(ANNALS_RUNTIME!, 'utf8')).version as number);
+  const arrive = async (request: number): Promise<void> => {
+    await waitUntil(() => answers.length > request);
+    await answers[request]!.answer.catch(() => {});
+    answers[request]!.arrive();
+    await sleep(50);
+  };
+  return { run, arrive, requests: () => answers.length };
+};
+
+for (const [late, outage] of [
+  ['answer', null],
+  ['failure', 'unavailable'],
+] as const)
+  test(
+    `a late ${late} of the service does not put an older runtime back`,
+    withRunnerTest({}, async ({ service, dir }) => {
+      const { run, arrive, requests } = await openSlowRuntime(service, dir);
+      const versions = [run()];
+      await arrive(0);
+      service.setOutage(outage);
+      assert.is(await run(), 1);
+      service.setOutage(null);
+      service.runtime.version = 2;
+      versions.push(run());
+      await arrive(2);
+      await arrive(1);
+      service.setOutage('unavailable');
+      versions.push(run());
+      await arrive(3);
+      assert.equal([await Promise.all(versions), requests()], [[1, 2, 2], 4]);
+    }),
+  );
+
+test(
+  'after a late refusal of the service, no run gets the last runtime any more',
+  withRunnerTest({}, async ({ service, dir }) => {
+    const { run, arrive } = await openSlowRuntime(service, dir);
+    const first = run();
+    await arrive(0);
+    service.runtime.isRefused = true;
+    assert.equal([await first, await run()], [1, 1]);
+    await arrive(1);
+    const refused = run().catch((error: Error) => error.message);
+    await sleep(2_500);
+    await arrive(2);
+    assert.match(String(await refused), 'may not read the runtime');
+    service.runtime.isRefused = false;
+    const last = run();
+    await arrive(3);
+    assert.is(await last, 1);
+  }),
+);
+
+test(
+  'runs that start at the same time ask a slow service for the runtime only once',
+  withRunnerTest({}, async ({ service, dir }) => {
+    const { run, arrive, requests } = await openSlowRuntime(service, dir);
+    const runs = (): Promise<number[]> => Promise.all(Array.from({ length: 10 }, run));
+    const first = runs();
+    await arrive(0);
+    assert.equal([new Set(await first), new Set(await runs()), requests()], [new Set([1]), new Set([1]), 2]);
   }),
 );
 
