@@ -8,6 +8,7 @@ import {
   type CredentialSource,
   keepConnected,
   RENEWAL_RETRY_DELAY_MS,
+  type RenewingConnection,
   requestOver,
   untilRestored,
 } from './broker-connection.ts';
@@ -26,6 +27,57 @@ const LISTEN_TIMEOUT_MS = 1_000;
 /** After this negative acknowledgement, the server waits for the delay and then delivers the message again. */
 export const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
 
+/** Reports to the server that this runner works on messages, or keeps them. What is sent over a lost connection may be dropped. */
+const progressReports = ({ get, latest }: RenewingConnection) => {
+  /** The reply subjects of the messages to report. In an outage, each message has one report, not one for each interval. */
+  const due = new Set<string>();
+  let isReporting = false;
+  let hasEnded = false;
+
+  /** Waits until the latest connection is not lost: it may be re-established, or replaced. @throws the errors of `get` */
+  const untilConnected = async (): Promise<NatsConnection> => {
+    while (!hasEnded) {
+      const current = await get();
+      if (!current.lost) return current.nats;
+      await untilRestored(current, RETRY_DELAY_MS).catch(() => {});
+    }
+    throw new Error('the connection to the broker is closed');
+  };
+
+  const reportDue = async (): Promise<void> => {
+    try {
+      const nats = await untilConnected();
+      for (const reply of due) nats.publish(reply, '+WPI');
+      due.clear();
+    } finally {
+      isReporting = false;
+    }
+  };
+
+  return {
+    /** Restarts the server's acknowledgement timeout; after a lost connection, as soon as it is back. */
+    report: (message: Msg): void => {
+      due.add(message.reply!);
+      if (isReporting) return;
+      isReporting = true;
+      void reportDue().catch(() => {});
+    },
+    /**
+     * The server waits `delayMs` before it delivers again. This runner keeps the message; `report` restores the timeout.
+     * Not sent while the connection is lost: when it is back, another runner may have the message.
+     */
+    postpone: (message: Msg, delayMs: number): void => {
+      const current = latest();
+      if (hasEnded || !current || current.lost || current.nats.isClosed()) return;
+      current.nats.publish(message.reply!, negativeAck(delayMs));
+    },
+    forget: (message: Msg): void => void due.delete(message.reply!),
+    end: (): void => {
+      hasEnded = true;
+    },
+  };
+};
+
 /** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
 export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
   let misses = 0;
@@ -34,6 +86,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
   };
   const connection = keepConnected({ ...source, onRenewed: resetMisses, lingerMs: 2 * PULL_TIMEOUT_MS });
   const requests = createMessageRequests();
+  const progress = progressReports(connection);
 
   /**
    * Handles a pull without a valid answer. After two such pulls in a row, the server may have lost the consumer or the
@@ -51,13 +104,6 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     const current = await connection.get();
     await untilRestored(current, SETTLE_TIMEOUT_MS);
     return requestOver(current, (nats) => nats.request(subject, data, { timeout: SETTLE_TIMEOUT_MS }));
-  };
-
-  /** What is sent over a lost connection may be dropped, so this waits until it is re-established. */
-  const send = async (message: Msg, acknowledgement: string): Promise<void> => {
-    const current = await connection.get();
-    await current.lost?.promise;
-    if (current === connection.latest()) current.nats.publish(message.reply!, acknowledgement);
   };
 
   const pullOver = async (current: BrokerConnection, onLate: (message: Msg) => void): Promise<Msg | null> => {
@@ -82,6 +128,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     stopPulls: requests.stop,
     /** Sends for example `+ACK`, and waits for the server's confirmation. @throws Error if the acknowledgement cannot be sent */
     settle: async (message: Msg, acknowledgement: string): Promise<void> => {
+      progress.forget(message);
       for (let attempt = 1; ; attempt++) {
         try {
           await ask(message.reply!, acknowledgement);
@@ -131,11 +178,12 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
         current?.subscription.unsubscribe();
       };
     },
-    /** Restarts the server's acknowledgement timeout. */
-    reportProgress: (message: Msg): void => void send(message, '+WPI').catch(() => {}),
-    /** The server waits `delayMs` before it delivers again. This runner keeps the message; `reportProgress` restores the timeout. */
-    postpone: (message: Msg, delayMs: number): void => void send(message, negativeAck(delayMs)).catch(() => {}),
-    close: connection.close,
+    reportProgress: progress.report,
+    postpone: progress.postpone,
+    close: (): Promise<void> => {
+      progress.end();
+      return connection.close();
+    },
   };
 };
 

@@ -32,7 +32,7 @@ const LONG_FUNCTIONS: Excess = {
   'infra/runner/api-client.ts apiClient': 139,
   'infra/blobs/blob-bucket.ts openBlobBucket': 131,
   'infra/guardrails/rules-client.ts createRulesClient': 122,
-  'infra/runner/message-consumer.ts messageConsumer': 111,
+  'infra/runner/message-consumer.ts messageConsumer': 107,
   'infra/deliveries/record-delivery.ts createDeliveryRecorder': 91,
   'infra/blobs/s3-client.ts createS3Client': 91,
   'infra/deliveries/spooled-recording.ts createSpooledRecording': 86,

@@ -7,6 +7,7 @@ import type { NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
 import { apiClient } from '../../infra/runner/api-client.ts';
 import { createBudgetGate } from '../../infra/runner/budget-gate.ts';
+import { openMessages } from '../../infra/runner/message-consumer.ts';
 import { createOutageReport } from '../../infra/runner/outage-report.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
@@ -144,6 +145,41 @@ test(
     assert.equal(lines(), [eventIdOf(0)]);
   }),
 );
+
+for (const isReplaced of [false, true])
+  test(
+    `when a connection is ${isReplaced ? 'replaced while it is lost' : 'back'}, the progress of each message is reported once and at once`,
+    withRunnerTest({ ...NEVER_AGAIN, seconds: isReplaced ? 8 : 3_600 }, async ({ broker, nats, service }) => {
+      const proxy = await startTcpProxy(broker.address.natsUrl);
+      service.setBrokerUrl(proxy.url);
+      const api = apiClient({ url: service.url, key: KEY, outage: createOutageReport(() => {}, '') });
+      const messages = openMessages(api, await api.find('triage'), () => {})(new AbortController().signal);
+      afterTest(messages.close);
+      const sent: string[] = [];
+      nats.subscribe('$JS.ACK.>', { callback: (_, { data }) => void sent.push(Buffer.from(data).toString()) });
+      for (const index of [0, 1]) await publish(nats, index);
+      const pulled = [await messages.pull(() => {}), await messages.pull(() => {})].map((message) => message!);
+      for (const message of pulled) messages.reportProgress(message);
+      await waitUntil(() => sent.length === 2);
+      proxy.close();
+      if (isReplaced) service.setBrokerUrl(broker.address.natsUrl);
+      await sleep(500);
+      const report = (): void => {
+        for (const message of pulled) {
+          messages.reportProgress(message);
+          messages.postpone(message, 60_000);
+        }
+      };
+      const reporting = setInterval(report, 50);
+      afterTest(() => clearInterval(reporting));
+      await sleep(1_000);
+      clearInterval(reporting);
+      if (!isReplaced) proxy.open();
+      await waitUntil(() => sent.length >= 4, SOON_MS);
+      await sleep(1_000);
+      assert.equal(sent, Array(4).fill('+WPI'));
+    }),
+  );
 
 test(
   'a message that is delivered again while its command runs is not processed a second time by the same runner',
