@@ -10,7 +10,7 @@ import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
 import type { Arrived, Steering } from './receive-events.ts';
 import { sentAfter } from './sent-in-session.ts';
-import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
+import { keepSessionOrder, type OrderedConsumer, type OrderOptions } from './session-order.ts';
 
 /** How long an event waits for the answer what persons have done in its session, in milliseconds. */
 const SENT_TIMEOUT_MS = 2_000;
@@ -25,7 +25,7 @@ type Options = {
 };
 
 type Opened = {
-  readonly open: (ending: AbortSignal) => OrderedConsumer;
+  readonly open: (ending: AbortSignal, working: OrderOptions['working']) => OrderedConsumer;
   readonly processed: ProcessedIds;
   readonly steered: Steering;
 };
@@ -53,8 +53,6 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const findSettled = (ids: readonly string[]): Promise<readonly string[]> => api.settledMessages(agent, ids);
   /** Events that handlers have taken besides their own. The key is the event before. */
   const taken = new Map<string, string>();
-  /** The events of sessions on which handlers work. */
-  const working = new Set<string>();
   let opened: (OrderedConsumer & { readonly ending: AbortSignal }) | undefined;
   const processed: ProcessedIds = {
     has: known.has,
@@ -64,7 +62,7 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     },
   };
   const sessions = createLiveSessions(inboundSubject(agent.tenant, agent.agent), known);
-  const open = (ending: AbortSignal): OrderedConsumer => {
+  const open: Opened['open'] = (ending, working) => {
     const messages = openMessages(api, agent, report)(ending);
     const pull: MessageConsumer['pull'] = async (onLate) => {
       const message = await messages.pull((late) => {
@@ -74,8 +72,7 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
       if (message) sessions.offer(message);
       return message;
     };
-    const isProcessing = (id: string): boolean => working.has(id);
-    const ordered = keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs });
+    const ordered = keepSessionOrder({ ...messages, pull }, { processed, working, findSettled, report, progressMs });
     ending.addEventListener('abort', ordered.stop, { once: true });
     opened = { ...ordered, ending };
     return opened;
@@ -102,8 +99,7 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const steered: Steering = async (arrived, work) => {
     const { event } = arrived;
     if (event.session === undefined || !opened) return work();
-    working.add(event.id);
-    return steer(arrived, opened, work).finally(() => working.delete(event.id));
+    return steer(arrived, opened, work);
   };
   return { open, processed, steered };
 };

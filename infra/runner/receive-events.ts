@@ -17,7 +17,7 @@ import { negativeAck, PROGRESS_INTERVAL_MS } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
 import type { ReceiveOptions } from './runner-session.ts';
-import type { OrderedConsumer } from './session-order.ts';
+import type { OrderedConsumer, OrderOptions } from './session-order.ts';
 import { GIVEN_BACK, withinBudget } from './within-budget.ts';
 
 /** `json` is the CloudEvent with its body, even if that was too large for the message. */
@@ -41,7 +41,7 @@ export type Steering = (arrived: Arrived, work: (live?: OpenedSession) => Promis
 
 export type ReceiverOptions = {
   /** Opens the messages of the agent. After `ending` is aborted, the consumer gives back what it gets, and no longer waits. */
-  readonly open: (ending: AbortSignal) => OrderedConsumer;
+  readonly open: (ending: AbortSignal, working: OrderOptions['working']) => OrderedConsumer;
   readonly processed: ProcessedIds;
   /** Fetches a body too large for its message. Waits while the service is unavailable. @throws Refusal */
   readonly body: (reference: string) => Promise<Uint8Array>;
@@ -206,7 +206,8 @@ export const receiveEvents = async (options: ReceiverOptions, { stop, concurrenc
   const budget: Budget = { left: max ?? Number.POSITIVE_INFINITY, hasFailed: false };
   const failed = new AbortController();
   const ending = AbortSignal.any([stop, failed.signal]);
-  const receiver: Receiver = { ...options, messages: options.open(ending), ending, working: new Map() };
+  const working: Receiver['working'] = new Map();
+  const receiver: Receiver = { ...options, messages: options.open(ending, working), ending, working };
   try {
     await Promise.all(Array.from({ length: concurrency }, () => handleMessages(receiver, budget, ending)));
   } catch (error) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Msg } from 'nats';
 import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
-import { attemptsOf } from './cloud-event.ts';
+import { attemptsOf, parseEvent } from './cloud-event.ts';
 import { type MessageConsumer, PROGRESS_INTERVAL_MS } from './message-consumer.ts';
 import { isTransient } from './outage-report.ts';
 import type { ProcessedIds } from './processed-ids.ts';
@@ -15,8 +15,8 @@ const GIVE_BACK_TIMEOUT_MS = 3_000;
 
 export type OrderOptions = {
   readonly processed: ProcessedIds;
-  /** Whether a handler of this runner has the message. */
-  readonly isProcessing: (id: string) => boolean;
+  /** The events on which handlers of this runner work, by id, with the message to acknowledge afterwards. */
+  readonly working: Pick<Map<string, Msg>, 'has' | 'set'>;
   /** Returns the settled ones of these messages, no matter which runner has processed them. @throws Refusal */
   readonly findSettled: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly report: (line: string) => void;
@@ -61,9 +61,19 @@ const handOut = (order: Order): void => {
   }
 };
 
-/** What a handler of this runner has taken meanwhile is acknowledged. Call it after the message was removed from `held`. */
+/**
+ * What a handler of this runner has taken meanwhile is acknowledged. A copy of a message on which this runner works is kept
+ * for the acknowledgement after this work: given back, it would be processed by another runner at the same time.
+ * Call it after the message was removed from `held`.
+ */
 const giveBack = (order: Order, waiting: WaitingMessage): void => {
-  const isDone = waiting.id !== null && order.processed.has(waiting.id);
+  const id = waiting.id ?? parseEvent(waiting.message)?.id;
+  if (id !== undefined && order.working.has(id)) {
+    order.working.set(id, waiting.message);
+    order.messages.reportProgress(waiting.message);
+    return;
+  }
+  const isDone = id !== undefined && order.processed.has(id);
   const acknowledgement = isReady(order, waiting) ? '-NAK' : giveBackAck(waiting, order.ackWaitMs);
   const settling = order.messages
     .settle(waiting.message, isDone ? '+ACK' : acknowledgement)
@@ -86,7 +96,7 @@ const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
 /** Whether a handler of this runner works on an event before this one, and may take this one, too. */
 const followsWork = (order: Order, { previous }: WaitingMessage): boolean => {
   if (previous === null) return false;
-  if (order.isProcessing(previous)) return true;
+  if (order.working.has(previous)) return true;
   const before = order.held.find(({ id }) => id === previous);
   return before !== undefined && followsWork(order, before);
 };
@@ -149,7 +159,7 @@ const pull = async (order: Order): Promise<Msg | null> => {
 const nextUnknown = (order: Order): readonly string[] => {
   const here = new Set(order.held.map(({ id }) => id));
   const missing = order.held.filter((held) => !isReady(order, held)).map(({ previous }) => previous!);
-  const unknown = [...new Set(missing)].filter((id) => !here.has(id) && !order.isProcessing(id));
+  const unknown = [...new Set(missing)].filter((id) => !here.has(id) && !order.working.has(id));
   const from = order.asked < unknown.length ? order.asked : 0;
   order.asked = from + MAX_ASKED;
   return unknown.slice(from, order.asked);

@@ -71,11 +71,14 @@ test(
   }),
 );
 
+const openAgentMessages = async (url: string): Promise<MessageConsumer> => {
+  const api = apiClient({ url, key: KEY, outage: createOutageReport(() => {}, '') });
+  return openMessages(api, await api.find('triage'), () => {})(new AbortController().signal);
+};
+
 /** Opens the messages of the agent as a runner does. After `kill`, the broker hears nothing more of this runner. */
 const openMortal = async (url: string, settled: ReadonlySet<string>, ackWaitMs: number) => {
-  const api = apiClient({ url, key: KEY, outage: createOutageReport(() => {}, '') });
-  const agent = await api.find('triage');
-  const messages = openMessages(api, agent, () => {})(new AbortController().signal);
+  const messages = await openAgentMessages(url);
   let isDead = false;
   const mortal: MessageConsumer = {
     ...messages,
@@ -87,7 +90,7 @@ const openMortal = async (url: string, settled: ReadonlySet<string>, ackWaitMs: 
   const processed = { has: () => false, add: () => {} };
   const ordered = keepSessionOrder(mortal, {
     processed,
-    isProcessing: () => false,
+    working: new Map(),
     findSettled,
     report: () => {},
     progressMs: ackWaitMs / 2,
@@ -165,5 +168,37 @@ test(
     assert.equal(lines(), [lineOf(1), eventIdOf(2)]);
   }),
 );
+
+for (const [kind, session] of [
+  ['a session', { session: 's' }],
+  ['no session', {}],
+] as const)
+  test(
+    `a message of ${kind} that arrives again while a runner stops is not given back if the runner works on its event`,
+    withRunnerTest({ ackWaitMs: 5_000 }, async ({ nats, service }) => {
+      await publish(nats, 0, { ...cloudEvent(0), ...session });
+      const messages = await openAgentMessages(service.url);
+      const [arrived, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const pull: MessageConsumer['pull'] = async (onLate) => {
+        const message = await messages.pull(onLate);
+        if (message) arrived.resolve();
+        await stopped.promise;
+        return message;
+      };
+      const working = new Map<string, Msg>();
+      const processed = { has: () => false, add: () => {} };
+      const ordered = keepSessionOrder({ ...messages, pull }, { processed, working, findSettled: async () => [], report: () => {} });
+      afterTest(ordered.close);
+      void ordered.pull();
+      await arrived.promise;
+      working.set(eventIdOf(0), {} as Msg);
+      ordered.stop();
+      stopped.resolve();
+      const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
+      assert.is(await consumer.next({ expires: 1_500 }), null);
+      await ordered.settle(working.get(eventIdOf(0))!, '+ACK');
+      await waitUntil(() => areAcknowledged(nats, 1));
+    }),
+  );
 
 test.run();
