@@ -93,18 +93,20 @@ const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
   giveBack(order, held);
 };
 
-/** Whether a handler of this runner works on an event before this one, and may take this one, too. */
-const followsWork = (order: Order, { previous }: WaitingMessage): boolean => {
-  if (previous === null) return false;
-  if (order.working.has(previous)) return true;
-  const before = order.held.find(({ id }) => id === previous);
-  return before !== undefined && followsWork(order, before);
+/** Returns the messages that follow an event on which a handler of this runner works. It may take them, too. */
+const followersOfWork = ({ held, working }: Order): ReadonlySet<WaitingMessage> => {
+  const next = Map.groupBy(held, ({ previous }) => previous);
+  const followers = new Set(held.filter(({ previous }) => previous !== null && working.has(previous)));
+  // The loop also visits what is added meanwhile.
+  for (const { id } of followers) if (id !== null) for (const follower of next.get(id) ?? []) followers.add(follower);
+  return followers;
 };
 
 /** A runner that stops may still work for a long time. Messages that do not wait for this work are given back at once. */
 const giveBackIdle = (order: Order): void => {
-  const idle = order.held.filter((waiting) => !followsWork(order, waiting));
-  order.held = order.held.filter((waiting) => !idle.includes(waiting));
+  const followers = followersOfWork(order);
+  const idle = order.held.filter((waiting) => !followers.has(waiting));
+  order.held = order.held.filter((waiting) => followers.has(waiting));
   for (const waiting of idle) giveBack(order, waiting);
 };
 
