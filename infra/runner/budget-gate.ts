@@ -75,9 +75,8 @@ const latest = (gate: Gate, ending: AbortSignal): Promise<BudgetState | null> =>
   );
 };
 
-/** Returns whether no event may start now. False if the service has never answered: then the run itself is refused. */
-const isClosed = async (gate: Gate, ending: AbortSignal): Promise<boolean> => {
-  const state = Date.now() < gate.askAt ? gate.known : await latest(gate, ending);
+/** Returns whether no event may start. `state` is null if the service has never answered: then the run itself is refused. */
+const isClosed = (gate: Gate, state: BudgetState | null): boolean => {
   const isClosedNow = state !== null && isUsedUp(state, gate.refusedAt);
   if (!isClosedNow) gate.refusedAt = null;
   return isClosedNow;
@@ -97,7 +96,10 @@ const say = (gate: Gate, isHolding: boolean): void => {
 /** Returns false if `ending` is aborted before the budget allows work. */
 const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): Promise<boolean> => {
   for (;;) {
-    const isHeld = await isClosed(gate, ending);
+    const isFresh = Date.now() < gate.askAt;
+    const state = isFresh ? gate.known : await latest(gate, ending);
+    if (!isFresh && ending.aborted) return false;
+    const isHeld = isClosed(gate, state);
     say(gate, isHeld);
     if (!isHeld) return true;
     if (ending.aborted) return false;

@@ -11,7 +11,7 @@ import { openMessages } from '../../infra/runner/message-consumer.ts';
 import { createOutageReport } from '../../infra/runner/outage-report.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
-import { KEY } from '../fixtures/runner-service.ts';
+import { KEY, type runnerService } from '../fixtures/runner-service.ts';
 import { areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
@@ -201,17 +201,36 @@ test(
   }),
 );
 
+/** Opens the budget of a service that allowed work a second ago, and does not answer any more. */
+const openSilentBudget = async (service: Awaited<ReturnType<typeof runnerService>>) => {
+  const api = apiClient({ url: service.url, key: KEY, outage: createOutageReport(() => {}, '') });
+  const gate = createBudgetGate({ api, agent: await api.find('triage'), report: () => {} });
+  const ending = new AbortController();
+  afterTest(() => ending.abort());
+  Object.assign(service.budget, { limit_usd: 10, left_usd: 10 });
+  assert.ok(await gate.untilOpen(ending.signal));
+  service.setOutage('silent');
+  await sleep(1_100);
+  return { gate, ending };
+};
+
+test(
+  'no event starts after a stop if the service does not say meanwhile that the budget allows it',
+  withRunnerTest({}, async ({ service }) => {
+    const { gate, ending } = await openSilentBudget(service);
+    const opened = gate.untilOpen(ending.signal);
+    await sleep(200);
+    ending.abort();
+    assert.not.ok(await opened, 'stopped while the answer was awaited');
+    await sleep(1_000);
+    assert.not.ok(await gate.untilOpen(ending.signal), 'stopped before');
+  }),
+);
+
 test(
   'a service that does not answer does not delay messages if the budget allowed work before',
   withRunnerTest({}, async ({ service }) => {
-    const api = apiClient({ url: service.url, key: KEY, outage: createOutageReport(() => {}, '') });
-    const gate = createBudgetGate({ api, agent: await api.find('triage'), report: () => {} });
-    const ending = new AbortController();
-    afterTest(() => ending.abort());
-    Object.assign(service.budget, { limit_usd: 10, left_usd: 10 });
-    assert.ok(await gate.untilOpen(ending.signal));
-    service.setOutage('silent');
-    await sleep(1_100);
+    const { gate, ending } = await openSilentBudget(service);
     const startedAt = performance.now();
     assert.ok(await gate.untilOpen(ending.signal));
     assert.ok(performance.now() - startedAt < 5_000);
