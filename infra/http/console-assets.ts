@@ -31,7 +31,9 @@ const STYLES = [
  * Modules of every page that no other module imports. Served as one file with the element for relative times, because each further file
  * delays the first visit. Each of them is a block there, so that their names do not collide.
  */
-const COMMON_MODULES: readonly string[] = ['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'zone-offer.mjs'];
+const COMMON_MODULES: readonly string[] = [
+  ...['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'open-beside.mjs', 'zone-offer.mjs'],
+];
 /** A module that only `live.mjs` imports. It is served within that, because each further file delays the first visit of a page. */
 const PACE = 'refresh-pace.mjs';
 const DIGEST_CHARACTERS = 16;

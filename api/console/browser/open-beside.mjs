@@ -114,4 +114,4 @@ document.addEventListener('submit', ({ target }) => {
 
 const page = opened()?.dataset.page;
 if (page && !WIDE.matches) location.replace(page);
-else restorePlace();
+else if (document.querySelector('[data-opens]')) restorePlace();

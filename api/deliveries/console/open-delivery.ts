@@ -1,7 +1,6 @@
 import type { Names } from '../../console/name-cache.ts';
 import { NOT_ASKED } from '../../console/page.ts';
 import { icon } from '../../console/parts/icon.ts';
-import { moduleScript } from '../../console/parts/module-script.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../../console/visit.ts';
 import type { Answer } from '../../http/ask.ts';
@@ -55,7 +54,7 @@ const linksOf = (visit: Visit, own: string): Child =>
  */
 export const withOpen = (visit: Visit, answers: Open, list: Child): Child => {
   const id = openIn(visit);
-  const rows = div({ 'data-opens': '' }, list, moduleScript('open-beside.mjs'));
+  const rows = div({ 'data-opens': '' }, list);
   if (id === null || answers.delivery === null) return rows;
   const own = tenantPath(visit.params.tenant_id!, `/deliveries/${encodeURIComponent(id)}`);
   return div(
