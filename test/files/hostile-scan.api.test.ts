@@ -69,7 +69,7 @@ const file = (text: string) => ({ bytes: encoder.encode(text), filename: 'a.txt'
 
 test('a file that exceeds the time limit is not reported as checked, and the next file is checked by a new thread', async () => {
   const logger = pino({ level: 'silent' });
-  assert.is(await createThreatScan({ logger, timeLimitMs: 1 })(file('<a " on'.repeat(1_000_000))), null);
+  assert.is(await createThreatScan({ logger, timeLimitMs: 1 })(file('a text')), null);
   const scan = createThreatScan({ logger, timeLimitMs: 30_000 });
   const results = await Promise.all([scan(file('a text')), scan(file('<script>1</script>'))]);
   assert.equal(
