@@ -73,7 +73,9 @@ test(
 
 const openAgentMessages = async (url: string): Promise<MessageConsumer> => {
   const api = apiClient({ url, key: KEY, outage: createOutageReport(() => {}, '') });
-  return openMessages(api, await api.find('triage'), () => {})(new AbortController().signal);
+  const ending = new AbortController();
+  afterTest(() => ending.abort());
+  return openMessages(api, await api.find('triage'), () => {})(ending.signal);
 };
 
 /** Opens the messages of the agent as a runner does. After `kill`, the broker hears nothing more of this runner. */
@@ -200,5 +202,33 @@ for (const [kind, session] of [
       await waitUntil(() => areAcknowledged(nats, 1));
     }),
   );
+
+/** As many as the broker delivers without an acknowledgement. */
+const MANY = 1_000;
+
+test(
+  'a runner that stops finds at once which of a thousand messages of a session wait for its work',
+  withRunnerTest({ ackWaitMs: 600_000 }, async ({ nats, service }) => {
+    for (let index = 1; index <= MANY; index++) await say(nats, index, 's', index - 1);
+    const messages = await openAgentMessages(service.url);
+    const working = new Map([[eventIdOf(0), {} as Msg]]);
+    const processed = { has: () => false, add: () => {} };
+    const ordered = keepSessionOrder(messages, { processed, working, findSettled: async () => [], report: () => {} });
+    afterTest(ordered.close);
+    const pulling = ordered.pull();
+    await waitUntil(() => ordered.waiting().length === MANY);
+    ordered.stop();
+    await pulling;
+    const startedAt = performance.now();
+    for (let round = 0; round < 5; round++) ordered.recheck();
+    const ms = (performance.now() - startedAt) / 5;
+    assert.is(ordered.waiting().length, MANY);
+    assert.ok(ms < 50 * loadFactor(), `it takes ${ms} ms`);
+    working.clear();
+    ordered.recheck();
+    assert.is(ordered.waiting().length, 0);
+    await ordered.close();
+  }),
+);
 
 test.run();
