@@ -5,7 +5,7 @@ import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { OWN_PAGE } from '../fixtures/console-platform.ts';
-import { withoutAddress } from '../fixtures/html-form.ts';
+import { withoutAddress, withoutNavCounts } from '../fixtures/html-form.ts';
 import { openShare } from '../fixtures/share.ts';
 import { addMember } from '../fixtures/users.ts';
 import { linkKind, linksOf } from './page-links.ts';
@@ -92,9 +92,7 @@ const openAs = async (cookie: string, url: string) => {
  * forms lead back, and the id and the durations of the request.
  */
 const comparable = (html: string): string =>
-  withoutAddress(html)
-    // A page waits only a short time for the counts of the navigation.
-    .replaceAll(/ data-counts="unknown"|<span class="nav-count">.*?<\/span><\/span>/g, '')
+  withoutAddress(withoutNavCounts(html))
     .replaceAll(/return_to(?:=|" value=")[^"&]*/g, '')
     .replaceAll(/\d+(?:\.\d+)? ms/g, '')
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
