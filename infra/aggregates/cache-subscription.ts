@@ -22,6 +22,7 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
 
   const start = async (): Promise<void> => {
     const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+    if (isClosed) return;
     subscription = log.follow({ ...(last ? { from: last.position } : {}), filter, event: onEvent });
     void subscription.failure.then((error) => error && resubscribe());
   };

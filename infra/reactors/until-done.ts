@@ -2,7 +2,7 @@ import type { Backoff } from '../backoff.ts';
 
 export type Retries = { readonly signal: AbortSignal; readonly retry: Backoff; readonly onFailure: (error: Error) => void };
 
-/** Repeats `work` until it succeeds, with the delays of `retry`. Returns undefined if `signal` is aborted first. */
+/** Repeats `work` until it succeeds, with the delays of `retry`. Returns undefined if `signal` is aborted first, also during `work`. */
 export const createUntilDone =
   ({ signal, retry, onFailure }: Retries) =>
   async <T>(work: () => Promise<T>): Promise<T | undefined> => {
@@ -10,7 +10,7 @@ export const createUntilDone =
       try {
         const done = await work();
         retry.reset();
-        return done;
+        if (!signal.aborted) return done;
       } catch (error) {
         if (!signal.aborted) onFailure(error as Error);
         await retry.wait(signal);

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
+import { usageCounting } from '../../infra/billing/count-usage.ts';
 import { followerPositions } from '../../infra/projector/follower-positions.ts';
 import { createSystemTables } from '../../infra/projector/schema.ts';
 import { followEvents } from '../../infra/reactors/follow-events.ts';
@@ -46,6 +48,17 @@ test('a follower handles the events that were recorded while it did not run, and
   for (let n = 0; n < 300; n++) await record(log, `other${n}`, 'SkillCreated');
   for (const id of ['c', 'd']) await record(log, id);
   assert.equal(await handledUntil(log, 'd'), ['c', 'd']);
+});
+
+test('a follower that is closed while it finds out where to start ends at once, and follows nothing', async () => {
+  const { start } = await openFollowers();
+  const log = memoryLog();
+  await record(log, 'a');
+  const handled: string[] = [];
+  const followers = [start(log, (id) => void handled.push(id)), usageCounting.start({ log, logger: silentLogger })];
+  const closed = Promise.all(followers.map(({ close }) => close())).then(() => 'closed');
+  assert.is(await Promise.race([closed, sleep(5_000, 'still open', { ref: false })]), 'closed');
+  assert.equal(handled, []);
 });
 
 test('an event whose handling fails until the process ends is handled after the next start, before later events', async () => {
