@@ -5,7 +5,7 @@ const MAX_KEYS = 20;
 const KEYS_AT_ONCE = 10;
 
 /**
- * Returns whether a runner with one of these public keys, of which the newest are first, is connected.
+ * Returns whether a runner with one of these public keys is connected. The newest keys are first.
  * @throws Refusal unavailable
  */
 export const isRunnerConnected = async (broker: RunnerBroker, keys: readonly string[]): Promise<boolean> => {

@@ -97,7 +97,7 @@ export const timedRuns = <Services extends TimerServices>({
 /** What is due according to a read model, which may be outdated, and how each of it is handled. */
 export type Due<Services, One, Opened, Result> = Pick<ReactorEvents, 'seed'> & {
   readonly due: (reads: Pick<Reads, 'rows'>, at: string) => Promise<readonly One[]>;
-  /** If `due` returns so many, more may be due. */
+  /** The most that one call of `due` returns: then, more may be due. */
   readonly max?: number;
   /** Called when something is due for the first time. After a failure, called again in the next run. */
   readonly open?: (services: Services) => Promise<Opened>;

@@ -16,8 +16,8 @@ export type Answer = Msg | null | undefined;
 
 /**
  * Requests for messages. The broker counts a message as delivered as soon as it has sent the message. If nothing received
- * it here, it would be delivered again only after the acknowledgement timeout. So a request of which the answer is still
- * possible keeps its subscription, even after `request` has returned.
+ * it here, it would be delivered again only after the acknowledgement timeout. So a request keeps its subscription as long as
+ * the broker may answer it, even after `request` has returned.
  */
 export type MessageRequests = {
   /** `onLate` gets a message that arrives after the answer. */

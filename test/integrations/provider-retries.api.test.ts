@@ -68,9 +68,9 @@ test('the last attempt of the schedule of each provider is recognised as a dupli
     const after = Math.max(lastAttemptSeconds(schedule), schedule.byHandSeconds);
     try {
       given.clock.now = () => Date.now() + after * 1_000;
-      const change = schedule.signs === 'anew' ? { secondsAgo: -after } : {};
+      const change = schedule.signs === 'new' ? { secondsAgo: -after } : {};
       assertAnswer(await send(provider, hook, payload, change), provider, payload, 'duplicate');
-      const late = await send(provider, hook, missed, schedule.signs === 'anew' ? change : { headers: signed });
+      const late = await send(provider, hook, missed, schedule.signs === 'new' ? change : { headers: signed });
       assertAnswer(late, provider, missed, 'accepted');
     } finally {
       given.clock.now = () => Date.now();

@@ -50,7 +50,7 @@ export const dayMarks = (day: DayRuns | undefined): Child =>
         ...(day.occurrences.length > 0 ? day.occurrences.map(timeMark) : countMarks(day)),
       );
 
-/** Says what the marks of some days stand for. */
+/** Explains the marks that these days have. */
 export const markLegend = (days: readonly DayRuns[]): Child =>
   ul(
     { class: 'marks legend', 'aria-label': 'What the marks mean' },

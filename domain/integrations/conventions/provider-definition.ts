@@ -9,8 +9,8 @@ export type BodyFields = Readonly<Record<string, string>>;
 export type PreviewCandidate = readonly [name: string, ...pointers: string[]];
 
 export type RetrySchedule = {
-  /** `same`: retries repeat the signature of the first attempt. `anew`: each attempt is signed again, with its own time if one is signed. */
-  readonly signs: 'same' | 'anew';
+  /** `same`: retries have the signature of the first attempt. `new`: each has its own, with its own time if one is signed. */
+  readonly signs: 'same' | 'new';
   /**
    * The delays between the attempts that the provider makes on its own; empty if it makes only one. Where it documents only a total
    * time or a range, these are the longest delays.

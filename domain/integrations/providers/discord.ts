@@ -26,7 +26,7 @@ export const discord = {
     'Save. The provider checks the address at once, and Annals answers that check.',
   ],
   // https://discord.com/developers/docs/events/webhook-events: for ten minutes. Interactions are sent once.
-  retries: { signs: 'anew', delaysSeconds: repeat(10, MINUTE), byHandSeconds: 0 },
+  retries: { signs: 'new', delaysSeconds: repeat(10, MINUTE), byHandSeconds: 0 },
   preview: [
     ['command', '/data/name'],
     ['type', '/event/type'],

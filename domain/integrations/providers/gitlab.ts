@@ -18,7 +18,7 @@ export const gitlab = {
     'Choose the triggers and save. Test sends a sample.',
   ],
   // https://docs.gitlab.com/user/project/integrations/webhooks/#resend-a-request
-  retries: { signs: 'anew', delaysSeconds: [], byHandSeconds: 2 * DAY },
+  retries: { signs: 'new', delaysSeconds: [], byHandSeconds: 2 * DAY },
   preview: [
     ['title', '/object_attributes/title', '/merge_request/title', '/issue/title'],
     ['message', '/commits/0/message', '/commit/message'],

@@ -24,7 +24,7 @@ export const intercom = {
     'The secret is the client secret of Basic information.',
   ],
   // https://developers.intercom.com/docs/webhooks/webhook-notifications: the body has the number of the attempt.
-  retries: { signs: 'anew', delaysSeconds: [MINUTE], byHandSeconds: 0 },
+  retries: { signs: 'new', delaysSeconds: [MINUTE], byHandSeconds: 0 },
   preview: [
     ['message', '/data/item/message'],
     ['item', '/data/item/type'],

@@ -30,7 +30,7 @@ export const slack = {
     'Subscribe to bot events and save.',
   ],
   // https://docs.slack.dev/apis/events-api/#retries; with delayed events, hourly for a day after that.
-  retries: { signs: 'anew', delaysSeconds: [1, MINUTE, 5 * MINUTE, ...repeat(24, HOUR)], byHandSeconds: 0 },
+  retries: { signs: 'new', delaysSeconds: [1, MINUTE, 5 * MINUTE, ...repeat(24, HOUR)], byHandSeconds: 0 },
   preview: [
     ['text', '/event/text', '/text'],
     ['action', '/actions/0/value', '/actions/0/action_id', '/callback_id'],

@@ -33,7 +33,7 @@ export const standardWebhooks = {
   // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#deliverability-and-reliability
   // The schedule is the one that the specification recommends.
   retries: {
-    signs: 'anew',
+    signs: 'new',
     delaysSeconds: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY],
     byHandSeconds: 0,
   },

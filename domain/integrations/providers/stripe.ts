@@ -28,7 +28,7 @@ export const stripe = {
   ],
   // https://docs.stripe.com/webhooks#automatic-retries: for three days; by hand for 30 days.
   retries: {
-    signs: 'anew',
+    signs: 'new',
     delaysSeconds: [5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR, 44 * HOUR],
     byHandSeconds: 30 * DAY,
   },

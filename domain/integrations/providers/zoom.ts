@@ -22,7 +22,7 @@ export const zoom = {
     'The secret is the secret token of the same page.',
   ],
   // https://developers.zoom.us/docs/api/webhooks/#retry-policy
-  retries: { signs: 'anew', delaysSeconds: [5 * MINUTE, 30 * MINUTE, 90 * MINUTE], byHandSeconds: 0 },
+  retries: { signs: 'new', delaysSeconds: [5 * MINUTE, 30 * MINUTE, 90 * MINUTE], byHandSeconds: 0 },
   preview: [
     ['topic', '/payload/object/topic'],
     ['meeting', '/payload/object/id'],
