@@ -64,8 +64,8 @@ const statusOf = ({ runner_status }: Message): Child => {
 /** Longer texts are shown as they are, and so are those after the first ones of a page that are this long together. */
 const MAX_MARKDOWN = 8 * 1024;
 const MAX_MARKDOWN_OF_PAGE = 64 * 1024;
-/** Texts that take more time than usual count for more. */
-const CHARACTERS_PER_MS = 1024;
+/** Texts that take more processor time than usual count for more. */
+const CHARACTERS_PER_MICROSECOND = 1.024;
 /** For all messages of a process, in characters of HTML. Texts that are erased are forgotten after this time. */
 const MAX_RENDERED = 4 * 1024 * 1024;
 const RENDERED_TTL_MS = 10 * 60_000;
@@ -110,9 +110,10 @@ const markdownOf = (id: string, content: string, budget: MarkdownBudget): Node |
   if (known && known.until > Date.now()) return known.node;
   if (known) forget(id, known);
   if (content.length > Math.min(MAX_MARKDOWN, budget.left)) return null;
-  const startedAt = performance.now();
+  const before = process.threadCpuUsage();
   const node = div({ class: 'message-text markdown' }, ...renderMarkdown(content, RULES));
-  budget.left -= Math.max(content.length, (performance.now() - startedAt) * CHARACTERS_PER_MS);
+  const { user, system } = process.threadCpuUsage(before);
+  budget.left -= Math.max(content.length, (user + system) * CHARACTERS_PER_MICROSECOND);
   remember(id, node);
   return node;
 };
