@@ -96,7 +96,8 @@ const say = (gate: Gate, isHolding: boolean): void => {
 /** Returns false if `ending` is aborted before the budget allows work. */
 const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): Promise<boolean> => {
   for (;;) {
-    const isFresh = Date.now() < gate.askAt;
+    const isAwaited = gate.known === null && gate.asking !== null;
+    const isFresh = Date.now() < gate.askAt && !isAwaited;
     const state = isFresh ? gate.known : await latest(gate, ending);
     if (!isFresh && ending.aborted) return false;
     const isHeld = isClosed(gate, state);
