@@ -35,15 +35,31 @@ const createWakeUp = () => {
 type Publication = {
   readonly account: Account;
   readonly list: RevocationList;
+  /** The public keys that the broker is known to refuse. */
+  readonly refused: Set<string>;
   /** Raised when the list of revoked credentials must be sent to the broker again. */
   readonly changed: ReturnType<typeof createWakeUp>;
   readonly signal: AbortSignal;
   readonly logger: Logger;
 };
 
-/** Sends the list of revoked credentials to the broker, now and after every change, until the signal is aborted. */
-const publishList = async ({ account, list, changed, signal, logger }: Publication): Promise<void> => {
-  const revoke = () => account.revoke(list.current(Date.now()));
+/**
+ * Sends the list of revoked credentials to the broker if it contains new ones. A needless update does harm: while nats-server applies it,
+ * it can drop a message on its way to a runner, which then comes again only after the acknowledgement timeout.
+ */
+const revokeNew = async ({ account, list, refused }: Publication): Promise<void> => {
+  const revoked = list.current(Date.now());
+  const keys = Object.keys(revoked);
+  if (keys.every((key) => refused.has(key))) return;
+  await account.revoke(revoked);
+  refused.clear();
+  for (const key of keys) refused.add(key);
+};
+
+/** Keeps the broker's list of revoked credentials complete until the signal is aborted. */
+const publishList = async (publication: Publication): Promise<void> => {
+  const { changed, signal, logger } = publication;
+  const revoke = () => revokeNew(publication);
   while (!signal.aborted) {
     const next = changed.next();
     await retryUntilDone(revoke, signal, ({ message }) =>
@@ -60,9 +76,15 @@ const start = ({ config, log, logger }: Services): Running => {
   const { signal } = closing;
   const list = createRevocationList();
   const changed = createWakeUp();
+  const refused = new Set<string>();
+  /** The broker may have restarted without its revocations. */
+  const forget = (): void => {
+    refused.clear();
+    changed.raise();
+  };
 
   const run = async (): Promise<void> => {
-    const account = await openAccount(config, changed.raise);
+    const account = await openAccount(config, forget);
     if (!account) return logger.info('runner credentials cannot be revoked on this broker; they expire within an hour');
     const start = await retryUntilDone(
       async () => ({ position: await positionBefore(log, MAX_LIFETIME_MS, signal) }),
@@ -78,7 +100,7 @@ const start = ({ config, log, logger }: Services): Running => {
       },
       caughtUp: changed.raise,
     });
-    await publishList({ account, list, changed, signal, logger });
+    await publishList({ account, list, refused, changed, signal, logger });
     await subscription.stop();
     await account.close();
   };

@@ -7,7 +7,9 @@ import { pino } from 'pino';
 import * as assert from 'uvu/assert';
 import type { Actor } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
+import { accountAuthenticator } from '../../infra/nats/connect.ts';
 import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
+import { readSeeds } from '../../infra/nats/server-keys.ts';
 import { retryTransient } from '../../infra/runner/api-client.ts';
 import { credentialRevocations } from '../../infra/runners/revoke-runner-credentials.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
@@ -66,6 +68,17 @@ const startRevoker = (broker: NatsServer, log: Log): void => {
   afterTest(() => revoker.close().finally(clear));
 };
 
+/** Counts the updates of accounts that are sent to the broker. */
+const countUpdates = async (broker: NatsServer): Promise<() => number> => {
+  const { system } = readSeeds(broker.dir)!;
+  const observer = await connect({ servers: new URL(broker.address.natsUrl).host, authenticator: accountAuthenticator(system) });
+  afterTest(() => observer.close());
+  let count = 0;
+  observer.subscribe('$SYS.REQ.ACCOUNT.*.CLAIMS.UPDATE', { callback: () => void count++ });
+  await observer.flush();
+  return () => count;
+};
+
 const isRefused = (reconnect: () => Promise<NatsConnection>): Promise<boolean> =>
   reconnect().then(
     (connection) => connection.close().then(() => false),
@@ -121,6 +134,31 @@ test(
     // Until the revoker has connected again, and has sent its list to a server that knows no runner.
     await sleep(1_500);
     await waitUntil(() => isRefused(reconnect));
+  }),
+);
+
+test(
+  'the account of the runners is updated only for new revocations: nats-server can drop messages meanwhile',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    const updates = await countUpdates(broker);
+    const [revoked, valid] = await Promise.all([
+      issueCredential(broker, nats, log, 'c1', agentOf(0), 'k1'),
+      issueCredential(broker, nats, log, 'c2', agentOf(0), 'k2'),
+    ]);
+    startRevoker(broker, log);
+    const interrupt = async (): Promise<void> => {
+      log.outage()();
+      await sleep(1_500);
+    };
+    await interrupt();
+    assert.is(updates(), 0);
+    await appendEvent(log, `runnercredential-${TENANT}.c1`, 0, 'RunnerCredentialRevoked', {});
+    await waitUntil(() => revoked.connection.isClosed());
+    await interrupt();
+    assert.is(updates(), 1);
+    assert.not(valid.connection.isClosed());
   }),
 );
 
