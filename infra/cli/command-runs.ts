@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module';
 import type { Config } from '../config.ts';
 import { ignoreBrokenPipe } from '../logging/nonblocking-stdout.ts';
 import { finish } from '../processes/exit.ts';
+import { collectWhenIdle } from '../threads/collect-when-idle.ts';
 
 type Service = { close(): Promise<void> };
 
@@ -32,6 +33,7 @@ export const runService = async (begin: () => Promise<Service>): Promise<void> =
   const service = await Promise.race([begin(), stop]);
   // Node writes its compile cache some time after the start, or at exit: write it now, for a fast start even after a kill.
   setTimeout(flushCompileCache, FLUSH_DELAY_MS).unref();
+  collectWhenIdle();
   await stop;
   await service?.close();
   await finish(0);

@@ -56,7 +56,6 @@ const revokeNew = async ({ account, list, refused }: Publication): Promise<void>
   for (const key of keys) refused.add(key);
 };
 
-/** Keeps the broker's list of revoked credentials complete until the signal is aborted. */
 const publishList = async (publication: Publication): Promise<void> => {
   const { changed, signal, logger } = publication;
   const revoke = () => revokeNew(publication);
