@@ -18,6 +18,10 @@ export type AuditActivity =
   | 'assign_privileges'
   | 'revoke_privileges';
 
+/** What an action is about, as people look for it in an audit log. */
+export const AUDIT_CATEGORIES = ['agents', 'access', 'members', 'secrets', 'integrations', 'deliveries', 'schedules', 'money'] as const;
+export type AuditCategory = (typeof AUDIT_CATEGORIES)[number];
+
 /** How the audit log shows events of one type. `D` is the type of their data. */
 export type AuditRecord<D = Row> = {
   /**

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as User from '../../domain/identity/user.ts';
-import { AUDIT_CATEGORIES, type AuditCategory, actionsOf } from '../../projections/audit/audit-category.ts';
+import { actionsOf } from '../../projections/audit/audit-category.ts';
 import { AUDIT_BY, type AuditFilter } from '../../projections/audit/audit-log.queries.ts';
+import { AUDIT_CATEGORIES, type AuditCategory } from '../../projections/audit-record.ts';
 import { deliveryById } from '../../projections/deliveries/delivery.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { TimeRange } from '../http/paging.ts';

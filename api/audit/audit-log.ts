@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { AUDIT_CATEGORIES, categoryOf } from '../../projections/audit/audit-category.ts';
+import { categoryOf } from '../../projections/audit/audit-category.ts';
 import { auditFacets, MAX_COUNTED } from '../../projections/audit/audit-facet.queries.ts';
 import { type AuditFilter, auditCount, auditPage, hiddenCount } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { actionWords } from '../../projections/audit/audit-sentence.ts';
+import { AUDIT_CATEGORIES } from '../../projections/audit-record.ts';
 import { readCursorKey } from '../../projections/cursor.ts';
 import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { type Ctx, operation } from '../http/operation.ts';

@@ -1,10 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
-import { AUDIT_CATEGORIES, actionsOf, categoryOf } from '../../projections/audit/audit-category.ts';
+import { actionsOf, categoryOf } from '../../projections/audit/audit-category.ts';
 import { actionOf } from '../../projections/audit/audit-entry.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { actionWords, type Described, sentenceOf } from '../../projections/audit/audit-sentence.ts';
+import { AUDIT_CATEGORIES } from '../../projections/audit-record.ts';
 import { AUDIT_RECORDS } from '../../projections/audit-records.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { storedEvents } from '../fixtures/stored-events.ts';
