@@ -7,7 +7,7 @@ export const Id25 = z.string().regex(id25, 'must be an id: c and 24 characters o
 
 export const isId25 = (text: string): boolean => text.length === 25 && id25.test(text);
 
-/** Shown in the examples of the API documents. */
+/** Shown in the examples of the API documents. An id that only its own area names is an `exampleId` there. */
 export const EXAMPLE_IDS = {
   tenant: 'cujzde8gxd6ncf10epf91dhod',
   agent: 'czdoc9is0j8ht9lgmxg9edn58',
@@ -40,5 +40,6 @@ export const EXAMPLE_IDS = {
   'allowed account': 'chym4l1vfz3zfkkibj3j4wj99',
 } as const;
 
-export const idOf = (kind: keyof typeof EXAMPLE_IDS, description = `The id of the ${kind}`) =>
-  Id25.meta({ description, examples: [EXAMPLE_IDS[kind]] });
+export const exampleId = (description: string, example: string) => Id25.meta({ description, examples: [example] });
+
+export const idOf = (kind: keyof typeof EXAMPLE_IDS, description = `The id of the ${kind}`) => exampleId(description, EXAMPLE_IDS[kind]);

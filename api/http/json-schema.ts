@@ -77,22 +77,13 @@ export const pathParameters = (path: string): string[] => [...path.matchAll(/:([
 /** Converts a path to the form of OpenAPI: `/tenant/:tenant_id/agents` becomes `/tenant/{tenant_id}/agents`. */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, '{$1}');
 
-/** The descriptions of path parameters. Each key is the path segment before the parameter. */
+/** The descriptions of path parameters whose names do not say it. Each key is the path segment before the parameter. */
 const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
-  tenant: 'The id of the tenant',
-  tenants: 'The id of the tenant',
   agents: 'The id of the agent',
-  users: 'The id of the user',
-  members: 'The id of the user',
-  roles: 'The id of the user',
-  grants: 'The id of the user',
-  models: 'The id of the model',
   skills: 'The id of the skill',
-  tools: 'The id of the tool',
   'cron-jobs': 'The id of the cron job',
   'cron-blackouts': 'The id of the blackout',
   mailboxes: 'The id of the mailbox',
-  messages: 'The id of the message',
   attachments: 'The id of the attachment',
   brand: 'The slug of the tenant',
   'use-cases': 'The key of the use case: lower-case letters, digits and hyphens',
@@ -103,7 +94,6 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   benchmarks: 'The slug of the benchmark',
   listings: 'The id of the listing',
   imports: 'The id of the import',
-  memory: 'The id of the entry',
   versions: 'The version',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'sign-ins': 'The id of the sign-in',
@@ -112,11 +102,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   'runner-credentials': 'The id of the credential',
   'webhook-integrations': 'The id of the webhook integration',
   inbound: 'The id of the webhook integration',
-  deliveries: 'The id of the delivery',
   jobs: 'The id of the job',
-  sessions: 'The id of the session',
-  'budget-reservations': 'The id of the reservation',
-  events: 'The id of the event',
   files: 'The SHA-256 of the file, in hex',
   'allowed-accounts': 'The id of the allowed account',
   projections: 'The name of the projection',
@@ -125,9 +111,13 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   problems: 'The code of the problem, with hyphens',
 };
 
+/** `user_id` is the id of the user. */
+const subjectOf = (name: string): string | undefined =>
+  name.endsWith('_id') ? `The id of the ${name.slice(0, -'_id'.length).replaceAll('_', ' ')}` : undefined;
+
 const pathParameter = (path: string, name: string) => {
   const before = path.split('/').at(path.split('/').indexOf(`:${name}`) - 1)!;
-  return { name, in: 'path', required: true, description: PARAMETER_SUBJECTS[before], schema: { type: 'string' } };
+  return { name, in: 'path', required: true, description: PARAMETER_SUBJECTS[before] ?? subjectOf(name), schema: { type: 'string' } };
 };
 
 const queryParameter = (name: string, { description, ...schema }: Json, required: boolean) => ({
