@@ -85,6 +85,8 @@ export type Needs<Name extends keyof OperationServices> = Pick<OperationServices
 export type Area = {
   /** The heading in the OpenAPI document. */
   readonly title: string;
+  /** What the heading is about; absent if another area with the same heading says it, or if there are no operations. */
+  readonly description?: string;
   readonly operations: (services: OperationServices) => Operations;
   readonly plainRoutes: readonly { readonly paths: PlainPaths; readonly mount: PlainRoutes<RouteServices>['mount'] }[];
 };

@@ -72,8 +72,8 @@ export type PlainRows = PlainRowsOf<(typeof areas)[number]['plainRoutes'][number
 
 export const operationsOf = (services: OperationServices): Operations =>
   Object.fromEntries(
-    (areas as readonly Area[]).flatMap(({ title, operations }) =>
-      Object.entries(operations(services)).map(([name, row]) => [name, { ...row, area: title }]),
+    (areas as readonly Area[]).flatMap(({ title, description, operations }) =>
+      Object.entries(operations(services)).map(([name, row]) => [name, { ...row, area: { title, description } }]),
     ),
   );
 

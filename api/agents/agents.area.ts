@@ -12,6 +12,7 @@ import { favoriteAgentOperations } from './favorite-agent.ts';
 
 export const agentsArea = {
   title: 'Agents',
+  description: 'Agents: their settings, model chains, copies, favorites, deletion and history.',
   operations: ({ codeHost }: Needs<'codeHost'>) => ({
     ...agentOperations,
     ...agentActivityOperations,

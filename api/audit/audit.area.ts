@@ -7,6 +7,7 @@ import { tenantChanges } from './tenant-changes.ts';
 
 export const auditArea = {
   title: 'Audit',
+  description: 'What happened, when, and who did it: one entry for every event.',
   operations: () => ({ ...auditOperations, ...auditProofOperations, ...eventOperations }),
   plainRoutes: [auditExport, tenantChanges],
 } satisfies Area;

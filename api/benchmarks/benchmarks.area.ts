@@ -5,6 +5,7 @@ import { benchmarkRunOperationsOf } from './benchmark-run.ts';
 
 export const benchmarksArea = {
   title: 'Benchmarks',
+  description: 'A catalogue of tasks with which agents are compared, and the runs of agents on them.',
   operations: ({ datasets }: Needs<'datasets'>) => ({
     ...benchmarkOperationsOf({ assertReadable: findReadable }),
     ...benchmarkRunOperationsOf(datasets),

@@ -9,6 +9,7 @@ import { planOperations } from './plan.ts';
 
 export const billingArea = {
   title: 'Billing',
+  description: 'Plans with their limits, payments of tenants, and payouts to sellers.',
   operations: ({ payments }: Needs<'payments'>) => ({
     ...budgetOperations,
     ...agentCostOperations,

@@ -7,6 +7,7 @@ import { oauthCallback } from './oauth-callback.ts';
 
 export const credentialsArea = {
   title: 'Credentials',
+  description: 'What runners ask for, accounts at other services, and credentials of databases. Secrets are stored encrypted.',
   operations: ({ testDatabase, oauth, publicUrl }: Needs<'testDatabase' | 'oauth' | 'publicUrl'>) => ({
     ...credentialRequestOperations,
     ...linkedIdentityOperations(testDatabase),

@@ -59,51 +59,38 @@ shows requests beyond that. A refused request is 429 and had no effect. \`RateLi
 wait.
 `;
 
-/** The headings of the OpenAPI document in order, each with a description. */
-export const TAGS = [
-  { name: 'Agents', description: 'Agents: their settings, model chains, copies, favorites, deletion and history.' },
-  { name: 'Access', description: 'Who may do what with an agent: roles, grants and the permissions of each role.' },
-  { name: 'Skills', description: 'Instructions that agents follow for a task, which agents have them, and how they are configured.' },
-  {
-    name: 'Tools',
-    description: 'What agents can call: the tools of the tenant and of its connectors, and which agents have them.',
-  },
-  { name: 'Chat settings', description: 'Limits and working hours of an agent in Slack.' },
-  { name: 'Sessions', description: 'What agents do: each session has the messages of one task, and what it cost.' },
-  { name: 'Autocomplete', description: 'Names that complete what a person types.' },
-  { name: 'Benchmarks', description: 'A catalogue of tasks with which agents are compared, and the runs of agents on them.' },
-  { name: 'Mail', description: 'Mailboxes of agents, and the mail that they exchange.' },
-  { name: 'Memory', description: 'Texts that an agent knows, and the files from which they were imported.' },
-  { name: 'Marketplace', description: 'Skills that tenants offer to all tenants, in versions that never change.' },
-  { name: 'Files', description: 'Pictures of tenants, of the platform and of use cases, and the check of files for threats.' },
-  { name: 'Language models', description: 'The language models that agents can use. Super-admins register them.' },
-  {
-    name: 'API keys',
-    description: 'Keys of a tenant, of the platform, and of the runners of an agent. A key is shown only when it is created.',
-  },
-  {
-    name: 'Webhooks in',
-    description:
-      'A webhook integration gives a provider, such as GitHub, a URL to which it sends signed deliveries for an agent. Each delivery is recorded once, however often it is sent.',
-  },
-  {
-    name: 'Runners',
-    description:
-      'What a runner needs: the runtime of its agent, and credentials with which it receives messages from the broker; see `/asyncapi.json`.',
-  },
-  {
-    name: 'Schedules',
-    description: 'Cron jobs call an agent or a URL at certain times. On the days of a blackout they do not fire.',
-  },
-  {
-    name: 'Credentials',
-    description: 'What runners ask for, accounts at other services, and credentials of databases. Secrets are stored encrypted.',
-  },
-  { name: 'Tenants', description: 'Tenants, their members and invitations.' },
-  { name: 'Billing', description: 'Plans with their limits, payments of tenants, and payouts to sellers.' },
-  { name: 'Users', description: 'The caller, the users of the platform, and the e-mail addresses that may sign in.' },
-  { name: 'Audit', description: 'What happened, when, and who did it: one entry for every event.' },
-  { name: 'Operators', description: 'The state of the read models, their rebuilds, and their comparison with the log.' },
-  { name: 'Sign-in', description: 'How a browser signs in with the OpenID issuer and out again.' },
-  { name: 'System', description: 'Health, metrics and the API documents.' },
+/** The headings of the OpenAPI document in their order; those of other areas follow. */
+export const HEADINGS = [
+  'Agents',
+  'Access',
+  'Skills',
+  'Tools',
+  'Chat settings',
+  'Sessions',
+  'Autocomplete',
+  'Benchmarks',
+  'Mail',
+  'Memory',
+  'Marketplace',
+  'Files',
+  'Language models',
+  'API keys',
+  'Webhooks in',
+  'Runners',
+  'Schedules',
+  'Credentials',
+  'Tenants',
+  'Billing',
+  'Users',
+  'Audit',
+  'Operators',
+  'Sign-in',
+  'System',
 ];
+
+/** What the headings are about that have no operations. */
+export const PLAIN_HEADINGS = {
+  Files: 'Pictures of tenants, of the platform and of use cases, and the check of files for threats.',
+  'Sign-in': 'How a browser signs in with the OpenID issuer and out again.',
+  System: 'Health, metrics and the API documents.',
+};

@@ -3,7 +3,7 @@ import type { Permission, Permit } from '../../domain/access/permission.ts';
 import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { MAX_HIDDEN } from '../../projections/audit/audit-log.queries.ts';
 import { jsonContentOf } from './example.ts';
-import { INTRODUCTION, TAGS } from './introduction.ts';
+import { HEADINGS, INTRODUCTION, PLAIN_HEADINGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody, takesToken } from './operation.ts';
 import { headerParameter, PLAIN_SCHEMAS, type PlainPaths } from './plain-route.ts';
@@ -77,7 +77,7 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
     operationId: name,
     summary: row.summary,
     description: [row.details, row.permissionNote ?? permissionText(row.permit)].filter((text) => text !== undefined).join(' '),
-    tags: [row.area ?? 'Others'],
+    tags: [row.area?.title ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
     ...(isRead(row) ? {} : { [FORM_PATH]: `/console/run/${name}` }),
     parameters: [...parametersOf(row.path, row.query, schemas), ...headerParametersOf(row)],
@@ -142,6 +142,14 @@ const SHARED_COMPONENTS = {
   responses: PROBLEM_RESPONSES,
 };
 
+/** Returns the headings, each with its description. */
+const tagsOf = (operations: Operations) => {
+  const ofAreas = Object.values(operations).flatMap(({ area }) => (area?.description ? [[area.title, area.description] as const] : []));
+  const descriptions = new Map([...ofAreas, ...Object.entries(PLAIN_HEADINGS)]);
+  const names = new Set([...HEADINGS.filter((name) => descriptions.has(name)), ...descriptions.keys()]);
+  return [...names].map((name) => ({ name, description: descriptions.get(name) }));
+};
+
 /**
  * Creates the OpenAPI 3.1 document. It describes the operations in the tables (as `mount` does) and the plain routes.
  */
@@ -163,7 +171,7 @@ export const openapi = (operations: Operations, plain: PlainPaths, url: string):
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url }],
-    tags: TAGS,
+    tags: tagsOf(operations),
     security: [{ bearer: [] }, { session: [] }],
     paths,
     components: { ...SHARED_COMPONENTS, schemas },

@@ -59,7 +59,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   /** Further sentences for the OpenAPI document. */
   readonly details?: string;
   /** The heading under which the OpenAPI document lists the operation. */
-  readonly area?: string;
+  readonly area?: { readonly title: string; readonly description?: string | undefined };
   readonly permit: Permit;
   /**
    * Replaces the generated sentence about permissions in the OpenAPI document. Needed if `run` or `preauthorize` checks

@@ -8,6 +8,7 @@ import { userOperations } from './user.ts';
 
 export const usersArea = {
   title: 'Users',
+  description: 'The caller, the users of the platform, and the e-mail addresses that may sign in.',
   operations: () => ({ ...meOperations, ...mySignInOperations, ...userOperations, ...allowedAccountOperations }),
   plainRoutes: [signInRoutes, directSignIn],
 } satisfies Area;

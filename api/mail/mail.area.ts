@@ -5,6 +5,7 @@ import { messageOperationsOf } from './message.ts';
 
 export const mailArea = {
   title: 'Mail',
+  description: 'Mailboxes of agents, and the mail that they exchange.',
   operations: ({ mail, readDelivery }: Needs<'mail' | 'readDelivery'>) => ({
     ...mailboxOperationsOf(mail),
     ...messageOperationsOf(mail, readDelivery),

@@ -4,6 +4,7 @@ import { memoryOperationsOf } from './memory.ts';
 
 export const memoryArea = {
   title: 'Memory',
+  description: 'Texts that an agent knows, and the files from which they were imported.',
   operations: ({ recordMemoryRead }: Needs<'recordMemoryRead'>) => memoryOperationsOf(recordMemoryRead),
   plainRoutes: [memoryImport],
 } satisfies Area;

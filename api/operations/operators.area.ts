@@ -5,6 +5,7 @@ import { systemRoutes } from './system-routes.ts';
 
 export const operatorsArea = {
   title: 'Operators',
+  description: 'The state of the read models, their rebuilds, and their comparison with the log.',
   operations: ({ readHealth, projectionAdmin }: Needs<'readHealth' | 'projectionAdmin'>) => ({
     ...healthOperations(readHealth),
     ...projectionAdminOperations(projectionAdmin),

@@ -8,6 +8,8 @@ type Services = 'createBrokerUser' | 'runnerBroker' | 'codeHost' | 'oauth' | 'pa
 
 export const runnersArea = {
   title: 'Runners',
+  description:
+    'What a runner needs: the runtime of its agent, and credentials with which it receives messages from the broker; see `/asyncapi.json`.',
   operations: ({ createBrokerUser, runnerBroker, codeHost, oauth, packageFiles, recordAttempt }: Needs<Services>) => ({
     ...runnerCredentialOperations(createBrokerUser),
     ...runnerPresenceOperations(runnerBroker),

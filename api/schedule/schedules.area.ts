@@ -8,6 +8,7 @@ import { cronSummaryOperations } from './cron-summary.ts';
 
 export const schedulesArea = {
   title: 'Schedules',
+  description: 'Cron jobs call an agent or a URL at certain times. On the days of a blackout they do not fire.',
   operations: () => ({
     ...cronJobOperations,
     ...cronPreviewOperations,

@@ -9,6 +9,7 @@ import { tenantSessionOperations } from './tenant-sessions.ts';
 
 export const sessionsArea = {
   title: 'Sessions',
+  description: 'What agents do: each session has the messages of one task, and what it cost.',
   operations: ({ drafts }: Needs<'drafts'>) => ({
     ...sessionOperations,
     ...draftOperations(drafts),

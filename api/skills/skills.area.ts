@@ -7,6 +7,7 @@ import { skillPackages } from './skill-package.ts';
 
 export const skillsArea = {
   title: 'Skills',
+  description: 'Instructions that agents follow for a task, which agents have them, and how they are configured.',
   operations: () => ({ ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations }),
   plainRoutes: [skillImport, skillPackages],
 } satisfies Area;

@@ -3,6 +3,7 @@ import { slackConfigOperations } from './slack-config.ts';
 
 export const chatSettingsArea = {
   title: 'Chat settings',
+  description: 'Limits and working hours of an agent in Slack.',
   operations: () => slackConfigOperations,
   plainRoutes: [],
 } satisfies Area;

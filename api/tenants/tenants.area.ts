@@ -13,6 +13,7 @@ import { tenantHistoryOperations } from './tenant-history.ts';
 
 export const tenantsArea = {
   title: 'Tenants',
+  description: 'Tenants, their members and invitations.',
   operations: ({ erasure, runnerBroker }: Needs<'erasure' | 'runnerBroker'>) => {
     const runners = { broker: runnerBroker, states: createDeliveryStates(runnerBroker) };
     return {
