@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
+import { areaResources } from '../fixtures/area-cases.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import { addMember, type TestPlatform } from '../fixtures/users.ts';
@@ -89,7 +90,10 @@ export const createResources = async (p: TestPlatform) => {
   const attachment = (file.body as { id: string }).id;
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
+  const others: Record<string, string> = {};
+  for (const { parameter, path, body } of areaResources) others[parameter] = await made(`${p.tenant}${path}`, body);
   return {
+    others,
     agent,
     user: user_id,
     keys,
@@ -213,4 +217,5 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{version}', '1.0.0')
     .replace('{event_id}', p.log.events.find(({ meta }) => meta.tenant === p.tenant_id)!.event_id)
     .replace('{name}', 'agents')
-    .replace('{id}', idIn(path, of));
+    .replace('{id}', idIn(path, of))
+    .replace(/\{(\w+)\}/g, (whole, name: string) => of.others[name] ?? whole);

@@ -25,6 +25,7 @@ export const startWholeConsole = async () => {
   await p.waitForProjections();
   await signAuditHeads(p, [p.tenant_id]);
   const params = {
+    ...of.others,
     ...{ tenant_id: p.tenant_id, agent_id: of.agent, delivery_id: of.delivery, integration_id: of.hook, session_id: of.session },
     ...{
       job_id: job,

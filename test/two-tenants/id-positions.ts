@@ -1,3 +1,4 @@
+import { areaResources } from '../fixtures/area-cases.ts';
 import type { ResourceType } from './seed-tenant.ts';
 
 export type Schema = {
@@ -111,6 +112,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   target: 'agent',
   after: 'agent',
   before: 'agent',
+  ...Object.fromEntries(areaResources.map(({ parameter }) => [parameter, parameter])),
 };
 
 /**

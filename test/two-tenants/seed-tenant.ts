@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
+import { areaResources } from '../fixtures/area-cases.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import type { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -16,7 +17,7 @@ export type Created = { id: string; user_id: string; key: string; secret: string
  * The types of resources in the dataset. Each tenant has one resource of each type. Types that belong to the platform
  * have one resource in total.
  */
-export type ResourceType =
+type NamedType =
   | 'tenant'
   | 'agent'
   | 'member'
@@ -65,11 +66,14 @@ export type ResourceType =
   | 'rebuild'
   | 'parked event'
   | 'event';
+/** The resource of an area is called like its parameter: see area-cases.ts. */
+type AreaType = `${string}_id`;
+export type ResourceType = NamedType | AreaType;
 
 /** Types of resources whose names the caller can choose freely, so that every name is valid in every tenant. */
 export const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case', 'version'];
 
-export type Resources = Partial<Record<ResourceType, string>>;
+export type Resources = Partial<Record<NamedType, string>> & Record<AreaType, string>;
 
 /** Signs a browser in with an API key. @returns the id of the sign-in */
 export const signInByKey = async (p: Pick<Platform, 'send'>, key: string): Promise<string> => {
@@ -271,6 +275,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     provider: 'github',
     event: p.log.events.find(({ category, tenant: of }) => category === 'agent' && of === id)!.event_id,
   };
+  for (const { parameter, path, body } of areaResources) resources[parameter] = (await post(path, body)).id;
   const siblingImport = await importMemory(p, id, second, memory);
   const sibling: Resources = {
     'cron job': otherJob.id,
@@ -287,11 +292,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     keys,
     runner: runnerKey.key,
     otherRunner: otherRunner.key,
-    second,
-    privateSkill,
-    skillToken,
-    sibling,
-    resources,
+    ...{ second, privateSkill, skillToken, sibling, resources },
   };
 };
 
