@@ -66,28 +66,26 @@ const MailRead = z
   .meta({ id: 'MailRead' });
 
 type StoredRow = z.output<typeof AgentAttachmentRow>;
-type ShownMessage = Message & { readonly attachments: readonly StoredRow[] };
+type Shown<Found extends Message> = Found & { readonly attachments: readonly StoredRow[] };
 
-const attachmentsOf = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, StoredRow[]>> => {
-  const found = ids.length === 0 ? [] : await attachmentsOfMessages(ctx.reads, ctx.tenant, ids);
-  return Map.groupBy(found, ({ message_id }) => message_id);
-};
-
-const withAttachments = async (ctx: Ctx, found: readonly Message[]) => {
-  const attachments = await attachmentsOf(
-    ctx,
-    found.map(({ id }) => id),
-  );
-  return found.map((message) => ({ ...message, attachments: attachments.get(message.id) ?? [] }));
+/** A sent message has the files of other messages that were sent with it, and those that were added to it later. */
+const withAttachments = async <Found extends Message>(ctx: Ctx, found: readonly Found[]): Promise<Shown<Found>[]> => {
+  const ids = found.map(({ id }) => id);
+  const attachment_ids = found.flatMap((message) => message.attachment_ids);
+  const rows = found.length === 0 ? [] : await attachmentsOfMessages(ctx.reads, { tenant_id: ctx.tenant, ids, attachment_ids });
+  const isOf = (message: Message, { id, message_id }: StoredRow) => message_id === message.id || message.attachment_ids.includes(id);
+  return found.map((message) => ({ ...message, attachments: rows.filter((row) => isOf(message, row)) }));
 };
 
 /**
- * Returns the attachments that a message had at the log position of an as-of read: those with which it was received,
- * and those that had been added by then.
+ * Returns the attachments that a message had at the log position of an as-of read: those with which it was received or
+ * sent, and those that had been added by then.
  */
-const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promise<readonly StoredRow[]> => {
+const attachedThen = async (ctx: Ctx, { at, attachments, attachment_ids }: Shown<Message>): Promise<readonly StoredRow[]> => {
   const added = await Promise.all(attachments.map(({ id }) => ctx.load(Attachment, id)));
-  return attachments.filter(({ created_at }, index) => created_at === at || added[index]!.state.status === 'present');
+  return attachments.filter(
+    ({ id, created_at }, index) => created_at === at || attachment_ids.includes(id) || added[index]!.state.status === 'present',
+  );
 };
 
 /**
@@ -116,7 +114,7 @@ export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDe
         return attachmentsWithIds(ctx.reads, { tenant_id: ctx.tenant, agent_id }, ids);
       };
       const loaded = await sendMail({ settings, readDelivery, findAttachments })(ctx, input);
-      return { ...loaded, state: { ...loaded.state, attachments: [] } };
+      return { ...loaded, state: (await withAttachments(ctx, [loaded.state]))[0]! };
     },
   }),
   listMessages: operation({

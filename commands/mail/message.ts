@@ -11,13 +11,17 @@ import { unreadableBody } from '../deliveries/delivery.ts';
 
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
 
-/** `authentication` is null if the message was not received by SMTP. */
+/**
+ * `attachment_ids`: the files that a sent message has from other messages of the agent. `authentication` is null if the message was not
+ * received by SMTP.
+ */
 export type Message = Required<MailContent> & {
   readonly id: string;
   readonly direction: (typeof DIRECTIONS)[number];
   readonly status: Mail.MailStatus | 'received';
   readonly bounced: readonly string[];
   readonly in_reply_to: string | null;
+  readonly attachment_ids: readonly string[];
   readonly authentication: Authentication | null;
   readonly at: string;
   readonly revision: number;
@@ -40,7 +44,7 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
   const content = await openContent(ctx.secrets.open, { tenant: ctx.tenant, id }, mail.sealed_content);
   const addresses = recipientsOf(content);
   const bounced = mail.bounces.map(({ recipient }) => addresses[recipient]!);
-  const { status, in_reply_to, created_at: at } = mail;
+  const { status, in_reply_to, attachment_ids, created_at: at } = mail;
   if (status === 'absent') throw notFound();
   return {
     from_name: null,
@@ -51,6 +55,7 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
     status,
     bounced,
     in_reply_to,
+    attachment_ids,
     authentication: null,
     at,
     revision,
@@ -72,7 +77,7 @@ const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDeliv
   const content = { from, from_name, to, cc, subject, text, html, automatic, header_id, references };
   const { authentication } = facts.mail;
   const in_reply_to = await answeredBy(ctx, facts.agent_id, content);
-  const fixed = { direction: 'inbound', status: 'received', bounced: [], in_reply_to } as const;
+  const fixed = { direction: 'inbound', status: 'received', bounced: [], in_reply_to, attachment_ids: [] } as const;
   return { ...content, ...fixed, id, authentication, at: facts.received_at, revision: 0 };
 };
 

@@ -114,9 +114,11 @@ const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, exte
   return found.filter(({ state }) => state.status === 'present').map(({ id }) => id);
 };
 
-/** @throws Refusal invalid if one is unknown, or their total size is too large */
+/** @throws Refusal invalid if one is unknown or in the list twice, or their total size is too large */
 const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, find: FindAttachments): Promise<void> => {
   if (attachment_ids.length === 0) return;
+  const repeated = attachment_ids.findIndex((id, index) => attachment_ids.indexOf(id) < index);
+  if (repeated >= 0) throw invalid(`/attachment_ids/${repeated}`, 'is in the list twice', 'duplicate');
   const found = await ctx.sideEffect(() => find(agent_id, attachment_ids));
   const known = new Set(found.map(({ id }) => id));
   const unknown = attachment_ids.findIndex((id) => !known.has(id));

@@ -95,19 +95,23 @@ export const attachmentsWithIds = async (
     .filter((row) => row.agent_id === agent_id)
     .map((row) => ({ ...(row as StoredAttachment), size_bytes: Number(row.size_bytes) }));
 
-const ofMessages = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: readonly string[] }) =>
+type OfMessages = { readonly tenant_id: string; readonly ids: readonly string[]; readonly attachment_ids: readonly string[] };
+
+const ofMessages = defineQuery((db, { tenant_id, ids, attachment_ids }: OfMessages) =>
   db
     .selectFrom('mail.attachments as attachment')
     .select('attachment.doc')
     .where('attachment.tenant_id', '=', tenant_id)
-    .where(({ eb, fn, val }) => eb('attachment.message_id', '=', fn.any(val(ids))))
+    .where(({ eb, fn, val, or }) =>
+      or([eb('attachment.message_id', '=', fn.any(val(ids))), eb('attachment.id', '=', fn.any(val(attachment_ids)))]),
+    )
     .orderBy('attachment.created_at')
     .orderBy('attachment.id'),
 );
 
-/** Returns the attachments of messages, as AgentAttachmentRow, the oldest first. */
-export const attachmentsOfMessages = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<AttachmentRow[]> =>
-  (await reads.rows(ofMessages, { tenant_id, ids })).map(({ doc }) => JSON.parse(doc) as AttachmentRow);
+/** Returns the attachments of messages, and those with certain ids, as AgentAttachmentRow, the oldest first. */
+export const attachmentsOfMessages = async (reads: Reads, selected: OfMessages): Promise<AttachmentRow[]> =>
+  (await reads.rows(ofMessages, selected)).map(({ doc }) => JSON.parse(doc) as AttachmentRow);
 
 const filesByDigest = defineQuery((db, { tenant_id, sha256, agent_id }: FileSelection) =>
   db

@@ -33,7 +33,9 @@ const queries: AreaCases['queries'] = {
     'with a part of the name': { rows: 'page', run: (reads) => message.attachmentPage(reads, AGENT_REF, { q: 'r050007' }, newest) },
   },
   attachmentsWithIds: single((reads) => message.attachmentsWithIds(reads, AGENT_REF, [ROW])),
-  attachmentsOfMessages: batch((reads) => message.attachmentsOfMessages(reads, TENANT, ['text 7'])),
+  attachmentsOfMessages: batch((reads) =>
+    message.attachmentsOfMessages(reads, { tenant_id: TENANT, ids: ['text 7'], attachment_ids: ['text 8'] }),
+  ),
   mailFilesWithDigest: {
     ...batch((reads) => message.mailFilesWithDigest(reads, { tenant_id: TENANT, sha256: 'text 7' })),
     'of one agent': {

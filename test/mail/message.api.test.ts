@@ -161,6 +161,22 @@ test("a file that is added to a message can be downloaded and sent, also with th
   assert.ok(created_at);
 });
 
+test('a sent message shows the files of other messages that were sent with it; a file that is named twice is refused', async () => {
+  const [agent, other] = [await newAgent(), await newAgent()];
+  const { id: first } = await sentTo(agent, other.address);
+  const { body: file } = await upload(agent, first, 'some notes');
+  const { id: attachment } = file as Json;
+  const sent = await sentTo(agent, other.address, { attachment_ids: [attachment] });
+  assert.equal(sent.attachments, [file]);
+  const [listed, earlier] = (await p.send('GET', `${agent.path}/messages`)).body as Json[];
+  assert.equal([listed!.attachments, earlier!.attachments], [[file], [file]]);
+  const { body: added } = await upload(agent, sent.id, 'more notes');
+  const shown = async (query = '') => ((await p.send('GET', `${agent.path}/messages/${sent.id}${query}`)).body as Json).attachments;
+  assert.equal([await shown(), await shown(`?as_of=${sent.at}`)], [[file, added], [file]]);
+  const twice = await send(agent, { to: [other.address], attachment_ids: [attachment, attachment] });
+  assert.equal(codeOf(twice), [422, '/attachment_ids/1']);
+});
+
 test('repeating a request with its Idempotency-Key sends no second message', async () => {
   const agent = await newAgent();
   const headers = { 'idempotency-key': 'mail-1' };

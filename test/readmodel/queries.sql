@@ -923,7 +923,10 @@ from
   "mail"."attachments" as "attachment"
 where
   "attachment"."tenant_id" = $1
-  and "attachment"."message_id" = any ($2)
+  and (
+    "attachment"."message_id" = any ($2)
+    or "attachment"."id" = any ($3)
+  )
 order by
   "attachment"."created_at",
   "attachment"."id";
