@@ -124,12 +124,43 @@ export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate,
   return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...found, ...stored }, context));
 };
 
-/** @throws Refusal not_found */
-export const pauseCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.pause(agent_id));
+/** In a row. */
+const MAX_SKIPPED = 1_000;
 
-/** @throws Refusal not_found, conflict */
-export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
-  ctx.transact(CronJob, id, CronJob.resume({ agent_id, at: ctx.at(), parseCron: ctx.checks.parseCron }));
+const isDecided = async (ctx: Ctx, { id }: CronJob.CronJob, dueAt: string): Promise<boolean> =>
+  (await ctx.load(CronRun, CronRun.occurrenceId(id, dueAt))).state.decision !== 'undecided';
+
+/** The due times up to the result are decided, also those that were skipped in advance. @throws Refusal conflict if these are too many */
+const decidedUntil = async (ctx: Ctx, job: CronJob.CronJob): Promise<string> => {
+  const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ctx.checks.parseCron);
+  let until = ctx.at();
+  for (let skipped = 0; skipped < MAX_SKIPPED; skipped++) {
+    const dueAt = nextOccurrence(recurrence, until);
+    if (dueAt === null || !(await isDecided(ctx, job, dueAt))) return until;
+    until = dueAt;
+  }
+  throw CronJob.notDue();
+};
+
+/** @throws Refusal conflict if it is a one-shot job that has fired or was skipped */
+const assertNotEnded = (ctx: Ctx, job: CronJob.CronJob): Promise<null> =>
+  checkOnce(ctx, async () => {
+    if (job.fire_at !== null && (await isDecided(ctx, job, job.fire_at))) throw CronJob.notDue();
+  });
+
+/** @throws Refusal not_found, conflict if it has ended */
+export const pauseCronJob = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
+  await assertNotEnded(ctx, (await loadCronJob(ctx, ref)).state);
+  return ctx.transact(CronJob, ref.id, CronJob.pause(ref.agent_id));
+};
+
+/** Due times during the pause, and those that were skipped, are left out. @throws Refusal not_found, conflict */
+export const resumeCronJob = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
+  const { state } = await loadCronJob(ctx, ref);
+  await assertNotEnded(ctx, state);
+  const at = await ctx.sideEffect(() => decidedUntil(ctx, state));
+  return ctx.transact(CronJob, ref.id, CronJob.resume({ agent_id: ref.agent_id, at, parseCron: ctx.checks.parseCron }));
+};
 
 /** @throws Refusal not_found */
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
@@ -154,9 +185,6 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
   return { ...loaded, position: run.position };
 };
 
-/** In a row. */
-const MAX_SKIPPED = 1_000;
-
 /**
  * Skips the first one after now that is not skipped yet. `next_fire_at`: when the job is due after it.
  * @throws Refusal not_found, conflict if the job has no due time any more
@@ -164,21 +192,13 @@ const MAX_SKIPPED = 1_000;
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob> & { next_fire_at: string | null }> => {
   const loaded = await loadCronJob(ctx, ref);
   const { state } = loaded;
-  const dueAt = await ctx.sideEffect(() => nextUndecided(ctx, state));
   const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.checks.parseCron);
+  const dueAt = await ctx.sideEffect(async () =>
+    state.status === 'active' ? nextOccurrence(recurrence, await decidedUntil(ctx, state)) : null,
+  );
+  if (dueAt === null) throw CronJob.notDue();
   const next_fire_at = nextOccurrence(recurrence, dueAt);
   const skip = CronRun.skip(state, dueAt, next_fire_at);
   const { position } = await ctx.transact(CronRun, CronRun.occurrenceId(state.id, dueAt), skip, { ignoreExpectedRevision: true });
   return { ...loaded, position, next_fire_at };
-};
-
-const nextUndecided = async (ctx: Ctx, job: CronJob.CronJob): Promise<string> => {
-  const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ctx.checks.parseCron);
-  let dueAt = job.status === 'active' ? nextOccurrence(recurrence, ctx.at()) : null;
-  for (let skipped = 0; dueAt !== null && skipped < MAX_SKIPPED; skipped++) {
-    const { state } = await ctx.load(CronRun, CronRun.occurrenceId(job.id, dueAt));
-    if (state.decision === 'undecided') return dueAt;
-    dueAt = nextOccurrence(recurrence, dueAt);
-  }
-  throw CronJob.notDue();
 };

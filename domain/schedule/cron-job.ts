@@ -243,7 +243,7 @@ const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'star
 
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
-/** A new schedule of an active job gives a new due time. @throws Refusal not_found, invalid if the fields would form no schedule */
+/** A new schedule of an active job gives a new due time; a one-shot job keeps its own. @throws Refusal not_found, invalid if the fields would form no schedule */
 export const update =
   (changes: JobChanges, { agent_id, at, parseCron }: JobContext) =>
   (job: CronJob): CronJobEvent[] => {
@@ -252,10 +252,11 @@ export const update =
     if (Object.keys(fields).length === 0) return [];
     if (!SCHEDULE_FIELDS.some((name) => name in fields)) return [{ type: 'CronJobUpdated', data: fields }];
     const recurrence = recurrenceOf({ ...job, ...fields }, at, parseCron);
+    if (job.kind === 'one_shot') return [{ type: 'CronJobUpdated', data: fields }];
     return [{ type: 'CronJobUpdated', data: { ...fields, next_fire_at: job.status === 'active' ? nextOccurrence(recurrence, at) : null } }];
   };
 
-export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, or its time has passed');
+export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, its time has passed, or it was skipped');
 
 /** Not due until it is resumed. @throws Refusal not_found if it does not exist */
 export const pause =
@@ -265,7 +266,7 @@ export const pause =
     return job.status === 'paused' ? [] : [{ type: 'CronJobPaused', data: {} }];
   };
 
-/** Due times during the pause are left out. @throws Refusal not_found, conflict if the time of a one-shot job has passed */
+/** Next due after `at`. @throws Refusal not_found, conflict if the time of a one-shot job is not after `at` */
 export const resume =
   ({ agent_id, at, parseCron }: JobContext) =>
   (job: CronJob): CronJobEvent[] => {

@@ -18,8 +18,32 @@ const created = async (more: Json = {}): Promise<Json> => {
 };
 const patch = (id: unknown, body: Json): Promise<Answer> => p.send('PATCH', `${JOBS}/${id}`, { body });
 const act = (id: unknown, action: string): Promise<Answer> => p.send('POST', `${JOBS}/${id}/${action}`);
+const read = async (id: unknown): Promise<Json> => (await p.send('GET', `${JOBS}/${id}`)).body as Json;
 const runs = async (id: unknown): Promise<Json[]> => (await p.send('GET', `${JOBS}/${id}/runs`)).body as Json[];
 const issuesOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors;
+
+test('what was skipped stays skipped: a resumed job is due at the next other time, and a one-shot job has ended', async () => {
+  const job = await created({ cron_expr: '0 * * * *' });
+  await act(job.id, 'skip');
+  const { next_fire_at } = (await act(job.id, 'skip')).body as Json;
+  await act(job.id, 'pause');
+  const resumed = (await act(job.id, 'resume')).body as Json;
+  assert.equal([resumed.status, resumed.next_fire_at], ['active', next_fire_at]);
+  const fire_at = new Date(p.clock.now() + 3_600_000).toISOString();
+  const once = await created({ kind: 'one_shot', cron_expr: null, fire_at });
+  await act(once.id, 'skip');
+  for (const action of ['pause', 'resume', 'skip']) {
+    const refused = await act(once.id, action);
+    assert.equal([refused.status, issuesOf(refused)[0]!.code], [409, 'not_due'], action);
+  }
+  await patch(once.id, { timezone: 'Asia/Tokyo' });
+  const { status, next_fire_at: next, timezone } = await read(once.id);
+  assert.equal([status, next, timezone], ['completed', null, 'Asia/Tokyo']);
+  const paused = await created({ kind: 'one_shot', cron_expr: null, fire_at });
+  await act(paused.id, 'pause');
+  assert.is((await patch(paused.id, { timezone: 'Asia/Tokyo' })).status, 200);
+  assert.equal(((await act(paused.id, 'resume')).body as Json).next_fire_at, fire_at);
+});
 
 test('running a job on request is recorded as fired, and does not change the schedule of the job', async () => {
   const job = await created(external);
