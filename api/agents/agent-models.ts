@@ -57,6 +57,7 @@ export const agentModelOperations = {
     body: AgentModelGrant,
     reply: AgentModelRead,
     status: 201,
+    alternateStatus: 200,
     run: (ctx, input) => linkOf(grantAgentModel(ctx, input), input.model_id),
   }),
   revokeModel: operation({

@@ -65,7 +65,12 @@ export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGr
   const { state: model } = await ctx.load(Model, model_id);
   if (!isKnown && !Model.isOpenTo(model, ctx.tenant)) throw new Refusal('not_found', 'There is no such model');
   if (!isKnown && !Model.isUsable(model, ctx.tenant)) throw invalid('/path/model_id', 'is disabled', 'disabled_model');
-  return ctx.transact(Agent, agent_id, grantModel(model_id, access, priority));
+  let existed = false;
+  const loaded = await ctx.transact(Agent, agent_id, (agent) => {
+    existed = agent.models.some((link) => link.model_id === model_id);
+    return grantModel(model_id, access, priority)(agent);
+  });
+  return { ...loaded, existed };
 };
 
 export const revokeAgentModel = (ctx: Ctx, { agent_id, model_id }: { agent_id: string; model_id: string }) =>

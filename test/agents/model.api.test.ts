@@ -130,7 +130,7 @@ test('granting a model to an agent inserts the model into the chain at the given
     [a, 'full'],
   ]);
   const events = p.log.events.length;
-  assert.is((await grant(c, { agent_id: agent, access: 'read_only', priority: 1 })).status, 201);
+  assert.is((await grant(c, { agent_id: agent, access: 'read_only', priority: 1 })).status, 200);
   assert.is(p.log.events.length, events, 'the same grant again appends no event');
   await grant(b, { agent_id: agent, priority: 4 });
   assert.equal(
