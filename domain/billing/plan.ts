@@ -44,5 +44,6 @@ export const create =
  */
 export const checkLimit = (limits: Limits, limit: keyof Limits, current: number): void => {
   if (current < limits[limit]) return;
-  throw new Refusal('plan_limit', `The plan allows at most ${limits[limit]} ${limit}`, { members: { limit, allowed: limits[limit] } });
+  const allowed = limits[limit];
+  throw new Refusal('plan_limit', `The plan allows at most ${allowed} ${limit.replaceAll('_', ' ')}`, { members: { limit, allowed } });
 };

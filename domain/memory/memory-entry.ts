@@ -88,7 +88,7 @@ export const looksLikeJsonItems = (text: string): boolean => {
 
 /** A line of JSON Lines, or an item of a JSON array; `label` names it, as `Line 2` does. @throws Refusal invalid */
 const entryOf = (line: string, label: string, { pointer, name, source }: TextOrigin): NewEntry => {
-  const refuse = (message: string) => invalid(pointer, `${label} of ${name} ${message}`, 'malformed_line');
+  const refuse = (message: string) => invalid(pointer, `${label} of ${name.replace(/^The /, 'the ')} ${message}`, 'malformed_line');
   const found = parseLine(line);
   if (!found) throw refuse('is neither a JSON object with the field text nor a JSON string');
   if (!isStorable(found.text)) throw refuse('has a text that is not a string, or contains U+0000 or an unpaired surrogate');

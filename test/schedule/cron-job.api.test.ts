@@ -268,7 +268,9 @@ test('creating more cron jobs than the plan of the tenant allows is refused', as
   const first = (await post()).body as Json;
   assert.is((await post()).status, 201);
   const refused = await post();
-  assert.equal([refused.status, (refused.body as Json).code, (refused.body as Json).limit], [409, 'plan_limit', 'cron_jobs']);
+  const { code, limit, detail } = refused.body as Json;
+  assert.equal([refused.status, code, limit], [409, 'plan_limit', 'cron_jobs']);
+  assert.match(detail as string, /^The plan allows at most \d+ cron jobs$/);
   await p.send('DELETE', `${path}/${first.id}`, { key });
   assert.is((await post()).status, 201);
 });
