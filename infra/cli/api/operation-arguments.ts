@@ -109,6 +109,16 @@ const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): 
   return { json: last('json')?.value ?? null, all: !!last('all'), watch: !!last('watch'), output: output as ApiOptions['output'], columns };
 };
 
+/** @throws Error if it cannot be read */
+const openFile = async (path: string): Promise<Blob> => {
+  try {
+    // It throws at once if there is no such file.
+    return await openAsBlob(path);
+  } catch {
+    throw new Error(`${path} cannot be read`);
+  }
+};
+
 /** For a field that holds a file, the given value is its path. @throws Error if a file cannot be read */
 const formOf = async (fields: ReadonlyMap<string, readonly string[]>, operation: ApiOperation): Promise<FormData> => {
   const form = new FormData();
@@ -117,10 +127,7 @@ const formOf = async (fields: ReadonlyMap<string, readonly string[]>, operation:
       const schema = bodyFields(operation)[name]!;
       if (!isFile(schema) && !(itemsOf(schema) && isFile(itemsOf(schema)!))) form.append(name, text);
       else {
-        const blob = await openAsBlob(text).catch(() => {
-          throw new Error(`${text} cannot be read`);
-        });
-        form.append(name, blob, basename(text));
+        form.append(name, await openFile(text), basename(text));
       }
     }
   return form;
