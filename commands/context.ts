@@ -24,7 +24,7 @@ export type Loaded<S> = {
 export type AggregateReader = {
   /** Undefined if it is not in memory. */
   readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
-  /** From memory or the log. The revision is -1 if it does not exist. */
+  /** Loads an aggregate from memory or the log. The revision is -1 if it does not exist. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
   /** As `load`, but a promise only if the aggregate is not in memory. */
   readonly loadCached: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | Promise<Loaded<S>>;
@@ -35,17 +35,11 @@ export type SealedText = string;
 export type TransactOptions<S> = {
   /** By default, the tenant of the context. */
   tenant?: string;
-  /**
-   * Assumes that the stream is new, so that creating a resource takes one request to the event store. If it exists, it is loaded, and the
-   * decision is made again.
-   */
+  /** Assumes a new stream, so that creating a resource takes one request to the event store. If it exists, loads it and decides again. */
   expectNew?: boolean;
-  /** The revision that the client expects is that of another aggregate. */
+  /** Set it if the revision that the client expects is that of another aggregate. */
   ignoreExpectedRevision?: boolean;
-  /**
-   * No event can follow a final state. If the cached state is final and the decision returns no events, the log is not read to check the
-   * state.
-   */
+  /** No event can follow a final state. If the cached state is final and the decision returns no events, the log is not read to check the state. */
   trustCacheWhen?: (state: S) => boolean;
   /**
    * The response to a repeat of the request (with the same idempotency key) is not derived from this aggregate; for side effects that change
@@ -61,11 +55,11 @@ export type Input<Body extends z.ZodType, Path extends string = never> = z.outpu
 export type Secrets = {
   /** Encrypts with the data key of the tenant. The result can be decrypted only for the same location. */
   readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
-  /** For the location with which `seal` was called. */
+  /** Decrypts a text for the location with which `seal` was called. */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /** HMAC-SHA-256 in hex, with a secret of the platform (the pepper). Stored instead of the texts of API keys. */
   readonly digest: (text: string) => string;
-  /** Base62. A repeat of the request gets the same characters. */
+  /** Returns random Base62 characters. A repeat of the request gets the same ones. */
   readonly random: (characters: number) => string;
   /** Derived from the unique key, by an HMAC with a secret of the platform (the name key), so that clients cannot guess it. */
   readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
@@ -81,7 +75,7 @@ type LoggedEvents = {
   ) => AsyncIterable<Recorded<E>>;
   /** @throws Refusal unavailable */
   readonly eventAt: (position: Position) => Promise<Recorded | null>;
-  /** In the order of the positions; null where there is no event. @throws Refusal unavailable */
+  /** Returns the events in the order of the positions; null where there is no event. @throws Refusal unavailable */
   readonly eventsAt: (positions: readonly Position[]) => Promise<readonly (Recorded | null)[]>;
   /** A consistency token; null if the log is empty. @throws Refusal unavailable */
   readonly logEnd: () => Promise<string | null>;
@@ -126,7 +120,7 @@ export type Ctx = {
     id: string,
     options?: { tenant?: string; isFresh?: true },
   ) => Promise<Loaded<S>>;
-  /** In this tenant or, with `agent_id`, on this agent. */
+  /** Whether the caller has the permission in this tenant or, with `agent_id`, on this agent. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** @throws Refusal as an operation that requires this permission does */
   readonly require: (permit: Permit, agent_id?: string) => Promise<void>;
@@ -137,8 +131,9 @@ export type Ctx = {
   /** A repeat of the request gets the same id. */
   readonly newId: () => string;
   /**
-   * For a value that the response needs and that is not in the request's streams, such as from a read model, the clock or another service.
-   * Must be JSON. It is stored: a repeat of the request gets it without `find`, and must make these calls in the same order.
+   * Finds a value that the response needs and that is not in the request's streams, such as from a read model, the clock or another
+   * service. It must be JSON. It is stored: a repeat of the request gets it without a call of `find`, and must make these calls in the same
+   * order.
    */
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
   readonly blobs: Blobs;

@@ -8,7 +8,7 @@ export type UniqueKey<S, E extends DomainEvent> = {
   readonly key: string;
   /** The decision creates the resource in this generation, or closes the generation. @throws Refusal if the unique key is taken */
   readonly claim: (generation: number) => Decision<S, E>;
-  /** The next generation is then tried. Must depend only on the state, so that a repeat chooses the same generation. */
+  /** If true, the next generation is tried. Must depend only on the state, so that a repeat chooses the same generation. */
   readonly isClosed?: (state: S) => boolean;
   /** By default, the context's tenant. */
   readonly tenantOf?: (id: string) => string;

@@ -6,7 +6,7 @@ export type EgressFailure = 'forbidden' | 'unreachable' | 'bad_response';
 /** `message` is for users. */
 export type FailedEgress = { readonly failure: EgressFailure; readonly message: string };
 
-/** After which a client should repeat a request that failed because another host is unreachable. */
+/** The time after which a client should repeat a request that failed because another host is unreachable. */
 const RETRY_AFTER_SECONDS = 10;
 
 /** Status 422, 503 or 502. `pointer`: the field with the URL. */

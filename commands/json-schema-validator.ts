@@ -16,7 +16,7 @@ export type JsonSchemaValidator = {
   readonly faultOfValue: (schema: JsonObject, value: unknown) => SchemaFault | null;
 };
 
-/** Of a schema, and of a value that a schema describes, in characters of JSON text. */
+/** The limit for a schema, and for a value that it describes, in characters of JSON text. */
 export const MAX_JSON_LENGTH = 65_536;
 
 const TOO_LONG = `must have at most ${MAX_JSON_LENGTH} characters as JSON`;

@@ -1,6 +1,6 @@
 import type { Ctx, Loaded } from './context.ts';
 
-/** For a list in which agents and users occur several times. */
+/** Returns a `load` that loads each aggregate once, for a list in which agents and users occur several times. */
 export const loadOnce = (ctx: Pick<Ctx, 'load'>): Ctx['load'] => {
   const loading = new Map<string, Promise<Loaded<unknown>>>();
   return (aggregate, id, options) => {

@@ -1,10 +1,7 @@
 import type { RedactionHit, RedactionPattern } from '../domain/redaction/redaction-patterns.ts';
 import { invalid } from '../domain/refusal.ts';
 
-/**
- * For patterns that clients have written: RE2 syntax, without look-around and back references, so the time is proportional to the length
- * of the text.
- */
+/** Compiles patterns of clients: RE2 syntax, without look-around and back references, so the time is proportional to the length of the text. */
 export type PatternCompiler = {
   /** Null if the pattern can be used. */
   readonly faultOf: (pattern: string) => string | null;

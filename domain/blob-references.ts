@@ -60,7 +60,7 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
 
 export type NamingEvent = Pick<Recorded, 'event_id' | 'tenant' | 'type' | 'data'> & { readonly meta: Pick<Metadata, 'facts'> };
 
-/** These contents must exist. */
+/** Returns the digests of contents that must exist. */
 export const namedBlobs = (event: Pick<NamingEvent, 'type' | 'data' | 'meta'>): readonly string[] => {
   const { type, data } = event;
   // The metadata of received mail contain the digests of its attachments, because its data are encrypted.

@@ -45,7 +45,7 @@ export const inUtf8 = ({ type, parameters }: ContentType): string => {
 
 const PLAIN = /^[\w.+-]+\/[\w.+-]+(?:; ?charset="?[\w-]+"?)?$/;
 
-/** As RFC 9110 writes it, without empty parameters and blanks. */
+/** Writes a content type as RFC 9110 does, without empty parameters and blanks. */
 export const plainType = (text: string): string => {
   if (PLAIN.test(text)) return text;
   const { type, parameters } = parseContentType(text);

@@ -11,8 +11,8 @@ const withoutLeapSecond = (instant: string): string => {
 };
 
 /**
- * As RFC 3339 writes it: upper case, with a T. Reads a blank before the offset as a plus, which a URL's query decodes to a blank. Returns
- * any other text as it is.
+ * Writes a date-time as RFC 3339 does: upper case, with a T. Reads a blank before the offset as a plus, which a URL's query decodes to a
+ * blank. Returns any other text as it is.
  */
 export const plainDateTime = (text: string): string => {
   const [, date, time, offset] = SHAPE.exec(text.toUpperCase()) ?? [];

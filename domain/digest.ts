@@ -1,9 +1,9 @@
 import { createHash, hash, timingSafeEqual } from 'node:crypto';
 
-/** Compared instead of a missing digest, such as that of an unknown API key: the response time then does not reveal this. */
+/** Compared in place of a missing digest, such as that of an unknown API key, so that the response time does not reveal that it is missing. */
 export const NO_DIGEST = '0'.repeat(64);
 
-/** Constant time; 64 hex digits each. */
+/** Compares digests of 64 hex digits in constant time. */
 export const isSameDigest = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
 
 /** Lower-case hex. */

@@ -1,10 +1,10 @@
 /** `system` is the platform itself. `key_id`: the API key that the caller used; absent or null if there was none. */
 export type Actor = { kind: 'user' | 'agent' | 'system'; id: string; key_id?: string | null };
 
-/** In the log. Increases, but cannot be calculated from the position of the event before. */
+/** A position in the log. Positions increase, but cannot be calculated from the event before. */
 export type Position = { commit: bigint; prepare: bigint };
 
-/** As a decision returns it. `data` is flat, with the field names of the API; of a change, only the changed fields. */
+/** An event that a decision returns. `data` is flat, with the field names of the API; for a change, only the changed fields. */
 export type DomainEvent = { readonly type: string; readonly data: object };
 
 /** If the data of an event are raw bytes, `facts` contains the fields instead. */
@@ -41,7 +41,7 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
 /** The event that is the reason for something, such as `decided_by` in an API response. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
-/** In stream names, in place of a tenant id. */
+/** The text that replaces a tenant id in stream names. */
 export const PLATFORM = 'platform';
 
 export const streamName = (category: string, tenant: string, id: string): string => `${category}-${tenant}.${id}`;

@@ -28,7 +28,7 @@ export const integer = (min: number, max: number) => {
 
 /** Control characters, line breaks, characters that change the direction of text, unpaired surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u206a-\u206f\ufff9-\ufffb]/u;
-/** In a row. No language needs more combining marks (such as accents). */
+/** The maximum number of combining marks (such as accents) in a row. No language needs more. */
 const MAX_MARKS = 8;
 const EXCESSIVE_MARKS = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'u');
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u;
@@ -72,7 +72,7 @@ export const cleanDisplayText = (value: string, max: number): string | null => {
 export const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
-/** In UTC: an offset can move a time to year 0, which Postgres cannot store, or to year 10000, which RFC 3339 cannot represent. */
+/** Compares in UTC: an offset can move a time to year 0, which Postgres cannot store, or to year 10000, which RFC 3339 cannot represent. */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
 const toPlain = (value: unknown): unknown => (typeof value === 'string' ? plainDateTime(value) : value);
@@ -86,7 +86,7 @@ export const PlainInstant = z.iso
   .datetime({ offset: true, error: ({ input }) => dateTimeFault(input) })
   .refine(hasFourDigitYear, 'must be in the years 0001 to 9999');
 
-/** From a text that `InstantText` accepts; in UTC with milliseconds. */
+/** Converts a text that `InstantText` accepts to UTC with milliseconds. */
 export const instantOf = (text: string): string => new Date(plainDateTime(text)).toISOString();
 
 /** RFC 3339 with `Z` or an offset, as `plainDateTime` reads it. The parsed value is in UTC with milliseconds. */
@@ -109,10 +109,7 @@ export const Slug = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9 and -, and must not start with -');
 
-/**
- * As HTML `<input type=email>`, but no dot at the start or end of the local part, and no two in a row (RFC 5321, 4.1.2). Matches in linear
- * time.
- */
+/** As HTML `<input type=email>`, but no dot at the start or end of the local part, and no two in a row (RFC 5321, 4.1.2). Matches in linear time. */
 const EMAIL =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?(?:\.[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?)*$/;
 

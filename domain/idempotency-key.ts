@@ -3,12 +3,12 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** After a request made a decision about the stream (see `transact`). */
+/** A stream with its revision after a request made a decision about it (see `transact`). */
 export type StreamRevision = { stream: string; revision: number };
 
 /**
- * From this, a repeat of a request with an Idempotency-Key is answered. `touched`: streams about which decisions were made, in order;
- * `found`: values from outside these streams (see `sideEffect`); `members`: additional fields of the problem document.
+ * What answers a repeat of a request with an Idempotency-Key. `touched`: streams about which decisions were made, in order; `found`: values
+ * from outside these streams (see `sideEffect`); `members`: additional fields of the problem document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }

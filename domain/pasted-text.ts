@@ -4,7 +4,7 @@ import { withoutEnd } from './text-end.ts';
 const INVISIBLE = '[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}]';
 const AT_START = new RegExp(`^${INVISIBLE}+`, 'u');
 const ANY = new RegExp(INVISIBLE, 'u');
-/** An invisible character that is no blank. */
+/** Matches an invisible character that is not a blank. */
 const HIDDEN = new RegExp(`(?! )${INVISIBLE}`, 'u');
 const HIDDEN_AT_START = new RegExp(`^(?:(?! )${INVISIBLE})+`, 'u');
 const QUOTED = /^(?:"([^"]*)"|'([^']*)'|`([^`]*)`|“([^”]*)”|„([^“”]*)[“”]|‘([^’]*)’|«([^»]*)»)$/u;

@@ -16,7 +16,7 @@ export type Principal =
       /** Only if the API key limits the caller to a lower role than that of its owner. */
       readonly max_role?: TenantRole;
       readonly read_only?: true;
-      /** At the issuer (RFC 3339 UTC); only for browsers. */
+      /** When the user signed in at the issuer (RFC 3339 UTC); only for browsers. */
       readonly signed_in_at?: string;
       /** Only for browsers. */
       readonly sign_in_id?: string;

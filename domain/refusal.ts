@@ -57,7 +57,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The same whether the resource does not exist or the caller must not know about it. */
+/** The same refusal whether the resource does not exist or the caller must not know about it. */
 export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
 /** Status 422, for one invalid value. */

@@ -1,4 +1,4 @@
-/** Offsets such as `+01:00`, which `Intl` accepts, too, are no time zones: they have no daylight saving time. */
+/** Offsets such as `+01:00`, which `Intl` accepts, too, are not time zones: they have no daylight saving time. */
 export const isTimeZone = (name: string): boolean => {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -23,7 +23,6 @@ export const instantOf = (local: string, zone: string): string => {
 export const offsetAt = (instant: string, zone: string): number =>
   Temporal.Instant.from(instant).toZonedDateTimeISO(zone).offsetNanoseconds / 1e6;
 
-/** The first one after `instant`. */
 export const clockChangeAfter = (instant: string, zone: string): string | null => {
   const found = Temporal.Instant.from(instant).toZonedDateTimeISO(zone).getTimeZoneTransition('next');
   return found && textOf(found);

@@ -5,10 +5,7 @@ export const category = 'key';
 /** `wrapped`: encrypted with the master key, so backups of the log may contain it. */
 type NewKey = { kid: string; wrapped: string };
 
-/**
- * `KeysRewrapped` has all keys of its stream, encrypted with another master key: once the old one is not used, earlier events can be
- * removed.
- */
+/** `KeysRewrapped` has all keys of its stream, encrypted with another master key: once the old one is not used, earlier events can be removed. */
 export type WrappedKeyEvent =
   | { type: 'PlatformKeyCreated'; data: NewKey }
   | { type: 'DataKeyCreated'; data: NewKey }
@@ -17,7 +14,7 @@ export type WrappedKeyEvent =
 /** `wrapped`: encrypted with the newest master key; `earlier`: with earlier ones, oldest first. `created_at` is RFC 3339 UTC. */
 export type WrappedKey = NewKey & { readonly created_at: string; readonly earlier: readonly string[] };
 
-/** Of one tenant, oldest first. The last key encrypts new secrets; the others only decrypt. */
+/** The keys of one tenant, oldest first. The last key encrypts new secrets; the others only decrypt. */
 export type WrappedKeys = readonly WrappedKey[];
 
 export const initial: WrappedKeys = [];

@@ -64,7 +64,7 @@ const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Perm
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
-/** @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open now or the permission is no read */
+/** @throws Refusal not_found if the caller is not a super-admin, forbidden if the tenant is not open now or the permission is not a read */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
   const open = tenant.allow_superadmin_access && (tenant.super_admin_access[principal.user_id] ?? '') > new Date(now()).toISOString();

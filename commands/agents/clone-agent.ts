@@ -51,10 +51,7 @@ function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
 
 type Create = (slug: string, generation: number) => Agent.AgentEvent[];
 
-/**
- * The slug of a deleted agent counts as taken, so that it can be restored. The platform chooses the slug of a copy, and tries the next
- * one.
- */
+/** The slug of a deleted agent counts as taken, so that it can be restored. The platform chooses the slug of a copy, and tries the next one. */
 const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
   if (agent.status === 'released') return [];
   if (agent.status !== 'absent') throw slugTaken(`The slug ${slug} is taken`);
@@ -102,7 +99,7 @@ export const cloneAgent = async (
   checkAgentLimit: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
-  // Only reads the present states from the log, without events. The first one also checks If-Match.
+  // Reads the present states from the log and appends no event. The first call also checks If-Match.
   const source = await ctx.transact(Agent, source_id, (agent) => {
     assertCloneable(agent, name);
     return [];

@@ -12,9 +12,9 @@ export type HostAnswer<T> = { readonly value: T; readonly failed: null } | { rea
 
 /** Reads from the hosts of git repositories. A failure is in the result, and not thrown. */
 export type CodeHost = {
-  /** At most MAX_REFS of each, up to 60 s old. */
+  /** Returns at most MAX_REFS branches and at most MAX_REFS tags, up to 60 s old. */
   readonly listRefs: (url: string) => Promise<ListedRefs>;
-  /** Asks the host. */
+  /** Asks the host whether it has this branch or tag. */
   readonly hasRef: (url: string, name: string) => Promise<HostAnswer<boolean>>;
   /** The branch to which HEAD points, if any. Asks the host. */
   readonly headBranch: (url: string) => Promise<HostAnswer<string | null>>;

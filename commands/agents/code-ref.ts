@@ -27,7 +27,7 @@ export const AgentRepoUpdate = z
 type OfAgent<Body extends z.ZodType> = Input<Body, 'tenant_id' | 'agent_id'>;
 type LoadedAgent = Promise<Loaded<Agent.Agent>>;
 
-/** Null if the repository has it. Asks the host if the lists do not show whether it exists. */
+/** Returns why a branch or tag is refused; null if the repository has it. Asks the host if its lists do not show whether it exists. */
 const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, pointer: string): Promise<Refusal | null> => {
   const listed = await host.listRefs(url);
   if (listed.branches.includes(code_ref) || listed.tags.includes(code_ref)) return null;
@@ -49,7 +49,7 @@ const headBranch = async (host: CodeHost, url: string): Promise<string> => {
 
 const UNKNOWN_REF = (refusal: Refusal): boolean => refusal.extra.errors?.[0]?.code === 'unknown_ref';
 
-/** What the request names; otherwise the agent's present branch or tag, if the new repository has it; otherwise the branch of HEAD. */
+/** The branch or tag to link: that of the request; otherwise the agent's present one, if the new repository has it; otherwise the branch of HEAD. */
 const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted: string | null | undefined): Promise<string> => {
   const name = wanted === undefined && agent.repo_url !== null ? agent.code_ref : wanted;
   if (!name) return headBranch(host, url);

@@ -14,7 +14,7 @@ export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Pro
   if (unknown >= 0) throw invalid(`/failover_chain/${unknown}`, 'there is no such model', 'unknown_model');
 };
 
-/** The chains of all models that can be reached, through their own streams and through the graph. */
+/** Returns the failover chains of all models that can be reached, by the models' own streams and by the graph. */
 const chainsFrom = async (
   ctx: Ctx,
   ids: readonly string[],

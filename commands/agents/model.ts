@@ -86,7 +86,7 @@ const assertTenant = async (ctx: Ctx, tenant_id: string): Promise<void> => {
   if (state.status === 'absent') throw new Refusal('not_found', 'There is no such tenant');
 };
 
-/** For a model that is not available to all tenants. @throws Refusal not_found */
+/** For a model that only some tenants may use. @throws Refusal not_found */
 export const openModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
   await assertTenant(ctx, tenant_id);
   return ctx.transact(Model, model_id, Model.openToTenant(tenant_id));

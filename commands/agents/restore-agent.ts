@@ -17,7 +17,10 @@ export const Restore = z
 
 type AgentThen = { readonly agent: Agent.Agent; readonly position: Position };
 
-/** With the log position of the event of this revision. @throws Refusal invalid if the agent has no such revision */
+/**
+ * Returns the agent as it was at this revision, with the log position of the revision's event.
+ * @throws Refusal invalid if the agent has no such revision
+ */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<AgentThen> => {
   const transient: Transient = new WeakSet();
   let agent = Agent.initial;
@@ -28,7 +31,7 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
   throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');
 };
 
-/** At the position of the agent's earlier state. */
+/** Returns the Slack settings at the position of the agent's earlier state. */
 const slackConfigAt = async (ctx: Ctx, { agent, position }: AgentThen): Promise<SlackConfig.SlackConfig> => {
   let config = SlackConfig.initial;
   for await (const event of ctx.log.history(SlackConfig, agent.id)) {

@@ -4,14 +4,14 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { ReactorCtx } from '../context.ts';
 
 export type HeadSigning = {
-  /** In log order, at most MAX_HEAD_ENTRIES. Null: from the start. */
+  /** Returns at most MAX_HEAD_ENTRIES entries after `position` (null: from the start), in log order. */
   readonly entriesAfter: (tenant: string, position: string | null) => Promise<readonly AuditHead.Leaf[]>;
   readonly sign: (text: string) => { readonly signature: string; readonly key_id: string };
 };
 
 /**
- * None if the tenant is erased: its rows are removed in parts, but only after the log records the erasure. Without this record, the rows
- * that were read before are complete.
+ * Returns no entries if the tenant is erased: its rows are removed in parts, but only after the log records the erasure. Without this
+ * record, the rows that were read before are complete.
  */
 const completeEntriesAfter = async (
   ctx: ReactorCtx,
@@ -32,8 +32,8 @@ const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields):
 };
 
 /**
- * Signs until heads cover every audited event, each at most MAX_HEAD_ENTRIES more. If the tenant has only heads of an earlier version,
- * records the change; the next call signs.
+ * Signs heads until they cover every audited event. Each head covers at most MAX_HEAD_ENTRIES new entries. If the tenant has only heads of
+ * an earlier version, records the change; the next call signs.
  * @returns the number of signed heads
  */
 export const signHeads = async (ctx: ReactorCtx, signing: HeadSigning): Promise<number> => {

@@ -8,7 +8,7 @@ import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, INACTIVE_TEXTS } from '../schedule/agent-checks.ts';
 import { decodeReport, type TaskReport } from './task-report.ts';
 
-/** Not ended, according to the read models. `has_delivery`: the run was sent; `outcome`: how its delivery ended. */
+/** A run that has not ended, according to the read models. `has_delivery`: the run was sent; `outcome`: how its delivery ended. */
 export type OpenRun = { readonly id: string; readonly has_delivery: boolean; readonly outcome: 'acknowledged' | 'given_up' | null };
 
 type BenchmarkCtx = ReactorCtx & Pick<Ctx, 'blobs'>;
@@ -60,7 +60,7 @@ export const advanceRun = async (ctx: BenchmarkCtx, messages: RunMessages, { id,
   if (failure !== null) await end(failure);
 };
 
-/** With the tenant and the agent of the runner that published it. */
+/** A report with the tenant and the agent of the runner that published it. */
 export type Report = TaskReport & { readonly tenant: string; readonly agent: string };
 
 /** Null if the result is not valid. */

@@ -68,7 +68,7 @@ export const createBenchmark =
     });
   };
 
-/** If there is none, a benchmark with the status `absent` and the id that the next one with this slug will get. */
+/** Returns the benchmark with this slug. If there is none, one with the status `absent` and the id that the next one with this slug will get. */
 export const benchmarkWithSlug = async (
   ctx: Pick<Ctx, 'load'> & UsesSecrets<'uniqueId'>,
   slug: string,

@@ -31,7 +31,7 @@ export const readDataset = async ({ size, content }: ReadableBlob, pointer: stri
   return readAll(content);
 };
 
-/** From the URL of an uploaded file of this installation; null for any other URL. */
+/** Returns tenant and digest from the URL of an uploaded file of this installation; null for any other URL. */
 const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: string; readonly digest: string } | null => {
   const path = uri.startsWith(`${publicUrl}/`) ? uri.slice(publicUrl.length) : uri;
   const [, tenant, digest] = /^\/tenant\/([^/]+)\/files\/([0-9a-f]{64})$/.exec(path) ?? [];
@@ -63,7 +63,7 @@ const copyUpload = async <C extends Ctx>(
 };
 
 /**
- * Reads and copies an uploaded file now; any other URI only when a run starts, which is refused if it cannot be read.
+ * Reads and copies an uploaded file now. Any other URI is read only when a run starts; if this fails, the run is refused.
  * @throws Refusal invalid, unavailable
  */
 export const locateDataset = async <C extends Ctx>(ctx: C, ports: DatasetPorts<C>, dataset_uri: string): Promise<Dataset> => {

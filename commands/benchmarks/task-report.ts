@@ -7,7 +7,7 @@ import { MAX_REPORT_BYTES } from '../../domain/runners/score-report.ts';
 
 const MAX_SECONDS = 10_000_000;
 
-/** As a runner publishes it, for one task of a run. */
+/** The report that a runner publishes about one task of a run. */
 export const TaskReport = z
   .strictObject({
     run_id: idOf('benchmark run'),

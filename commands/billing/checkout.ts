@@ -60,7 +60,7 @@ export const startCheckout =
   };
 
 /**
- * In the portal, the tenant changes or cancels its subscription.
+ * Opens the payment provider's portal, in which the tenant changes or cancels its subscription.
  * @throws Refusal not_found, not_configured, conflict if the tenant has never subscribed, unavailable, bad_gateway
  */
 export const openBillingPortal =

@@ -27,7 +27,7 @@ const MAX_KNOWN_LIMITS = 10_000;
 /** How long usage is kept in memory. At its start, the reactor reads the events of this period. */
 export const COUNTED_MS = 2 * HOUR_MS;
 
-/** Null if it has none. */
+/** Null if the agent has no limit. */
 type LimitOf = (ctx: ReactorCtx, agent_id: string) => Promise<number | null>;
 
 const presentLimit: LimitOf = async (ctx, agent_id) => (await ctx.load(Agent, agent_id)).state.hourly_limit_micros;
@@ -55,7 +55,7 @@ export const createUsageCounter = () => {
   const hours = new Map<string, AgentHour>();
   const limits = new Map<string, Promise<number | null>>();
 
-  /** A limit is remembered until it changes; not if looking it up fails. */
+  /** Remembers a limit until it changes. A failed look-up is not remembered. */
   const knownLimit: LimitOf = (ctx, agent_id) => {
     const known = limits.get(agent_id);
     if (known) return known;

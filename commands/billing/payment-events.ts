@@ -33,7 +33,7 @@ export const assertSigned = ({ body, header }: PaymentEventRequest, secrets: rea
 
 const ProviderId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 
-/** Only the fields that are needed. */
+/** The fields of an event of the payment provider that are needed. */
 export const PaymentEvent = z.object({
   id: ProviderId,
   type: ProviderId,

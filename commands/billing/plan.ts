@@ -29,7 +29,7 @@ export const PlanCreate = z
   })
   .meta({ id: 'PlanCreate' });
 
-/** For a tenant that is created without a plan. */
+/** The plan of a tenant that is created without a plan. */
 export const defaultPlanId = ({ uniqueId }: Pick<Secrets, 'uniqueId'>): string => uniqueId('plan', 'free', 0, PLATFORM);
 
 /** The tenant's own plan, whose limits apply; if canceled, the default plan. */

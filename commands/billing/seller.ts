@@ -5,7 +5,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { type PaymentProvider, requireProvider } from './payment-provider.ts';
 
-/** @throws Refusal forbidden if the caller is no user, or uses an API key with a lower role than that of its owner */
+/** @throws Refusal forbidden if the caller is not a user, or uses an API key with a lower role than that of its owner */
 const sellerIdOf = ({ principal }: Ctx): string => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user can be a seller: use the credential of a user');
   if (principal.max_role !== undefined && principal.max_role !== 'OWNER')

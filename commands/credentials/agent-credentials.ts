@@ -7,7 +7,7 @@ import type { Ctx, Loaded } from '../context.ts';
 
 export type LoadedIdentity = Loaded<LinkedIdentity.LinkedIdentity>;
 
-/** Leaves out those that, since they were given, were unlinked or got another user or database. */
+/** Leaves out identities that were unlinked, or got another user or database, after they were given. */
 export const loadGivenIdentities = async (ctx: Ctx, { credentials }: Agent.Agent): Promise<LoadedIdentity[]> => {
   const loaded = await Promise.all(Object.keys(credentials).map((id) => ctx.load(LinkedIdentity, id)));
   return loaded.filter(({ id, state }) => LinkedIdentity.isLinkedSince(state, credentials[id]!.identity_revision));
@@ -37,7 +37,7 @@ const loadIdentityOfTenant = async (ctx: Ctx, identity_id: string): Promise<Load
   throw conflict('/path/identity_id', 'identity_of_agent', 'This account belongs to an agent: only accounts of the tenant can be given');
 };
 
-/** Their places are needed only if the agent has the maximum number. */
+/** Returns the unlinked credentials of the agent. They are read only if it has the maximum number. */
 const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<Agent.Agent['credentials']> => {
   if (!isFull(agent)) return {};
   const linked = new Set((await loadGivenIdentities(ctx, agent)).map(({ id }) => id));
@@ -46,10 +46,10 @@ const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<Agent.Agent['cr
 
 type Named = { readonly agent_id: string; readonly identity_id: string };
 
-/** The runner of the agent then gets its secret. @throws Refusal not_found, conflict */
+/** The runner of the agent then gets the secret of the credential. @throws Refusal not_found, conflict */
 export const giveAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: Named) => {
   const { state } = await loadAgent(ctx, agent_id);
-  // A repeat with the same Idempotency-Key succeeds even if it was unlinked since.
+  // A repeat with the same Idempotency-Key succeeds even if the identity was unlinked since.
   const identity = await ctx.sideEffect(async () => {
     const { id, state } = await loadIdentityOfTenant(ctx, identity_id);
     return { id, state: { ...state, sealed: null } };
@@ -60,7 +60,7 @@ export const giveAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: N
   return { ...loaded, state: agentCredentialView(loaded.state, identity) };
 };
 
-/** Does nothing if the agent does not have it. @throws Refusal not_found if there is no such agent or identity */
+/** Does nothing if the agent does not have the credential. @throws Refusal not_found if there is no such agent or identity */
 export const takeAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: Named) => {
   const { state } = await loadAgent(ctx, agent_id);
   await ctx.sideEffect(async () => {

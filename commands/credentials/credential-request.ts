@@ -26,7 +26,7 @@ export const CredentialRequestCreate = z
   })
   .meta({ id: 'CredentialRequest' });
 
-/** As the API shows it at `at` (RFC 3339 UTC). */
+/** Returns the request as the API shows it at `at` (RFC 3339 UTC). */
 export const requestView = ({ status, ...request }: CredentialRequest.CredentialRequest, at: string) => ({
   ...request,
   status: CredentialRequest.statusAt(status === 'absent' ? 'open' : status, request.expires_at, at),

@@ -25,7 +25,7 @@ export const tokensText = ({ access_token, refresh_token }: IssuedTokens): strin
     refresh_token: refresh_token?.reveal() ?? null,
   } satisfies ClearTokens);
 
-/** With the user who started it in this browser. @throws Refusal unauthorized */
+/** Loads the attempt to connect, with the user who started it in this browser. @throws Refusal unauthorized */
 export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) => {
   const id = linkIdOf(state);
   const { state: link } = id === null ? { state: IdentityLink.initial } : await ctx.load(IdentityLink, id);
@@ -42,8 +42,8 @@ const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has:
 };
 
 /**
- * Gets the tokens and links the account; `state` cannot be used again. `ctx` is that of the user who started it. For an agent, also
- * creates a webhook integration.
+ * Gets the tokens and links the account; `state` cannot be used again. `ctx` is that of the user who started the attempt. For an agent,
+ * also creates a webhook integration.
  * @throws Refusal unauthorized, forbidden, not_found, bad_gateway, unavailable
  */
 export const finishLink = async (

@@ -11,5 +11,5 @@ export const identitySecret = (tenant: string, id: string): SecretLocation => ({
 
 export type ClearTokens = { readonly access_token: string; readonly refresh_token: string | null };
 
-/** A reactor soon revokes the tokens at the provider. Linking it again does not give it back to agents. @throws Refusal not_found */
+/** A reactor soon revokes the tokens at the provider. Linking the identity again does not return it to agents. @throws Refusal not_found */
 export const unlinkIdentity = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(LinkedIdentity, id, LinkedIdentity.unlink);

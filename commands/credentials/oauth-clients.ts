@@ -2,7 +2,7 @@ import type { Revocation } from '../../domain/credentials/linked-identity.ts';
 import type { TokenError } from '../../domain/credentials/token-error.ts';
 import type { Secret } from '../../domain/secret.ts';
 
-/** `expires_at`: of the access token; null if it never does. */
+/** `expires_at`: of the access token; null if it does not expire. */
 export type IssuedTokens = {
   readonly access_token: Secret;
   readonly refresh_token: Secret | null;

@@ -13,7 +13,7 @@ export type TokenClients = Pick<OAuthClients, 'configured' | 'refresh' | 'revoke
 
 type Open = { readonly id: string; readonly sealed: string; readonly provider: string; readonly tokens: ClearTokens };
 
-/** Returns an error about the account. @throws Refusal unavailable, bad_gateway for all other errors */
+/** Returns the tokens, or an error about the account. @throws Refusal unavailable, bad_gateway for all other errors */
 const refresh = async (oauth: TokenClients, provider: string, refresh_token: Secret): Promise<IssuedTokens | TokenError> => {
   const answer = await oauth.refresh(provider, refresh_token);
   if ('error' in answer && !isAboutAccount(answer.error)) throw refusalOfTokenError(provider, answer);
@@ -50,8 +50,8 @@ const isDue = ({ updated_at, ...identity }: LinkedIdentity.LinkedIdentity, at: s
 };
 
 /**
- * Renews if due at `at`; revokes if the identity was unlinked. Reads its events first, because the read model that names it may be
- * outdated. Records why tokens cannot be renewed now.
+ * Renews the tokens of an identity if due at `at`; revokes them if the identity was unlinked. Reads the identity's events first, because
+ * the read model may be outdated. Records why tokens cannot be renewed now.
  * @throws Refusal unavailable, bad_gateway
  */
 export const renewOrRevoke = async (ctx: RenewalCtx, oauth: TokenClients, id: string, at: string): Promise<void> => {

@@ -17,7 +17,7 @@ const isUsable = ({ status, connected, expires_at }: LinkedIdentity.LinkedIdenti
 
 const NO_DATABASE = { host: null, port: null, database: null, user: null, sslmode: null, url: null };
 
-/** Only nulls if the credential is an account. */
+/** All fields are null if the credential is an account. */
 const databaseOf = (access: LinkedIdentity.DatabaseAccess | null, password: string) => {
   if (access === null) return NO_DATABASE;
   const { username, ...rest } = access;
@@ -33,7 +33,7 @@ const openCredential = async (ctx: Ctx, { id, state }: LoadedIdentity) => {
 };
 
 /**
- * The agent's accounts at these providers, then the tenant's credentials that were given to it (none if it is inactive); in clear text,
+ * The agent's accounts at these providers, then the tenant's credentials that were given to it (none if the agent is inactive); in clear text,
  * without expired tokens.
  */
 export const runtimeCredentials = async (ctx: Ctx, agent: Agent.Agent, providers: readonly string[]) => {

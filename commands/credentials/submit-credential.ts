@@ -38,9 +38,8 @@ type Config = z.output<typeof JsonObjectField>;
 const RequestInBody = z.object({ request_id: Id25 });
 
 /**
- * For the request that the body names. Bodies that are later refused as invalid pass: those without a valid `request_id` and, if the
- * caller sees all agents, those that name no existing request.
- * @throws Refusal not_found, forbidden
+ * Checks the permission for the credential request that the body names. Bodies that are later refused as invalid pass: those without a
+ * valid `request_id` and, if the caller sees all agents, those that name no existing request. @throws Refusal not_found, forbidden
  */
 export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
   const named = RequestInBody.safeParse(body);

@@ -30,7 +30,7 @@ const slackLimits = (config: SlackConfig, agent_id: string): DeliveryLimit[] => 
 const limitsWith = (rates: readonly RateRule[], action: 'block' | 'hold'): DeliveryLimit[] =>
   rates.filter((rate) => rate.action === action).map(({ name, limit }) => ({ limit, rule: name, reason: 'rate', action }));
 
-/** Those that block come first. `slack`: the agent's settings; null if the delivery is not from Slack. */
+/** Returns the limits, first those that block. `slack`: the agent's settings; null if the delivery is not from Slack. */
 export const limitsOf = ({ rates }: Pick<RuleSet, 'rates'>, slack: SlackConfig | null, agent_id: string): DeliveryLimit[] => [
   ...limitsWith(rates, 'block'),
   ...limitsWith(rates, 'hold'),
@@ -57,9 +57,7 @@ const applyClosed = (progress: Progress, slack: SlackConfig, at: number): void =
   holdDelivery(progress, WORKING_HOURS, CLOSED, opensAt === null ? null : new Date(opensAt).toISOString());
 };
 
-/**
- * Holds a delivery while earlier ones of its source are held, so that all go on in the order of their receipt. @returns whether it is held
- */
+/** Holds a delivery while earlier ones of its source are held, so that all continue in the order of their receipt. @returns whether it is held */
 const holdBehindOthers = async (
   port: GuardrailPort,
   progress: Progress,

@@ -8,7 +8,7 @@ const MAX_PREVIEWED_BYTES = 128 * 1_024;
 /** Leaves out deliveries whose payload cannot be read now. Does not throw. */
 export type ReadPreviews = (tenant: string, ids: readonly string[]) => Promise<ReadonlyMap<string, readonly PreviewField[]>>;
 
-/** As stored, with redactions. Empty if the body is large or unreadable. */
+/** Previews the stored body, with redactions. Empty if the body is large or unreadable. */
 export const deliveryPreview = ({ facts, body }: Pick<StoredDelivery, 'facts' | 'body'>): PreviewField[] =>
   body instanceof Uint8Array && body.length <= MAX_PREVIEWED_BYTES
     ? payloadPreview(facts.provider, contentOf(facts.content_type, body))

@@ -24,7 +24,7 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
 };
 
 const MAX_CONTENT_TYPE_LENGTH = 255;
-/** For these, the content type is recorded, because they depend on it. */
+/** The rejections that depend on the content type, which is then recorded. */
 const CONTENT_TYPE_REASONS: ReadonlySet<RejectionReason> = new Set(['unsupported_media_type', 'unsupported_encoding', 'body_malformed']);
 
 /** `size_bytes`: of the body, as received or as Content-Length announced it. */

@@ -8,10 +8,7 @@ import { Refusal } from '../../domain/refusal.ts';
 /** Each chunk is read when it is needed. If size or digest of the stored body is wrong, throws instead of yielding the last chunk. */
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
-/**
- * `erased`: the tenant, and with it the key of the body. `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing
- * or damaged.
- */
+/** `erased`: the tenant was erased, and with it the key. `damaged`: the stored bytes were changed. `key`: the data key is missing or damaged. */
 export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key' };
 
 export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;

@@ -54,10 +54,7 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
   };
 };
 
-/**
- * The log remembers them if the integration blocks body replays, or the provider sends the same bytes again under an id that it does not
- * sign.
- */
+/** Whether the log remembers bodies: the integration blocks replays, or the provider repeats the same bytes under an id that it does not sign. */
 const remembersBodies = (integration: Integration): boolean =>
   integration.replay_guard === 'block' || presetOf(integration).bodyTimestamp !== undefined;
 
@@ -122,8 +119,8 @@ export const withDecision = (delivery: NewDelivery, decision: GuardrailDecision)
 };
 
 /**
- * Accepts, blocks or holds, and redacts. Does not check a recorded delivery again: a redelivery changes nothing. @throws Refusal
- * unavailable
+ * Accepts, blocks or holds a delivery, and redacts it. Does not check a recorded delivery again: a redelivery changes nothing.
+ * @throws Refusal unavailable
  */
 export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {
   const { request, integration, identity, id, receivedAt } = verified;
@@ -147,8 +144,8 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
 };
 
 /**
- * The rules cannot be loaded now. They are applied later, unless the provider sends the delivery again. @throws the error then, and any
- * other
+ * Lets the rules be applied later, because they cannot be loaded now. @throws the error if the provider sends the delivery again, or if it
+ * is another error
  */
 const postpone = (delivery: NewDelivery, unevaluated: 'json' | 'form', error: unknown): NewDelivery => {
   const isUnavailable = error instanceof Refusal && error.code === 'unavailable';
@@ -156,7 +153,10 @@ const postpone = (delivery: NewDelivery, unevaluated: 'json' | 'form', error: un
   return { ...delivery, unevaluated };
 };
 
-/** For a delivery stored without applying its rules. If its integration is gone, the tenant's rules apply. @throws Refusal unavailable */
+/**
+ * Evaluates a delivery that was stored without applying its rules. If its integration is gone, the tenant's rules apply.
+ * @throws Refusal unavailable
+ */
 export const evaluateLate = async (
   ports: Pick<WebhookPorts, 'eligibility' | 'guardrails'>,
   delivery: NewDelivery,

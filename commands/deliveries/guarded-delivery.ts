@@ -5,7 +5,7 @@ import type { GuardedSource } from '../../domain/integrations/integration.ts';
 import type { RedactionHit } from '../../domain/redaction/redaction-patterns.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** Verified, and not blocked by the checks of its form. `json`: the result of inspecting its body. */
+/** A delivery that is verified, and not blocked by the checks of its form. `json`: the result of inspecting its body. */
 export type GuardedDelivery = {
   readonly integration: GuardedSource;
   readonly request: Pick<WebhookRequest, 'header' | 'body'>;
@@ -22,7 +22,7 @@ export type GuardrailDecision = {
   readonly bytes: Uint8Array | null;
   readonly redactions: readonly RedactionHit[];
   readonly cause: Cause | null;
-  /** Held, not blocked, for `reason`. `until`: the earliest time at which it can go on. */
+  /** Held, not blocked, for `reason`. `until`: the earliest time at which the delivery can continue. */
   readonly held?: { readonly until: string | null };
 };
 

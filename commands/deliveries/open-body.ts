@@ -11,7 +11,7 @@ import type { RejectionFault } from './delivery-rejection.ts';
 import type { VerificationPort } from './webhook-ports.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** The request without content codings, or why it cannot be unpacked. */
+/** The request without content codings, or why it cannot be decompressed. */
 export type UnpackedRequest = { readonly request: WebhookRequest; readonly verification: Verification; readonly fault?: RejectionFault };
 
 const CODING_HEADER = 'content-encoding';
@@ -31,7 +31,7 @@ const unsupportedCoding = (header: string): RejectionFault => ({
 });
 
 /**
- * The signature may be of the bytes as they came, which was verified first, or of the unpacked bytes: many HTTP clients pack a body after
+ * The signature may be of the bytes as they came, which was verified first, or of the decompressed bytes: many HTTP clients compress a body after
  * the provider has signed it.
  */
 export const unpackRequest = async (

@@ -27,7 +27,7 @@ const PROBE_REPLY: HandshakeReply = { status: 200, body: null };
 
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
-/** A request whose signature is verified, and whose body is unpacked and in UTF-8. */
+/** A request whose signature is verified, and whose body is decompressed and in UTF-8. */
 type OpenedRequest = { readonly request: WebhookRequest; readonly media: Media; readonly signed: SignedDelivery; readonly key: Uint8Array };
 
 /**
@@ -100,7 +100,7 @@ const answerCheck = ({ answerHandshake }: RecordingPort, integration: Integratio
 };
 
 /**
- * Answers requests that are no delivery: HEAD, with which some providers check the address, or GET, with the `query` of the URL.
+ * Answers requests that are not deliveries: HEAD, with which some providers check the address, or GET, with the `query` of the URL.
  * @throws Refusal not_found, method_not_allowed, unavailable
  */
 export const checkAddress = async (

@@ -37,7 +37,7 @@ export const redeliver = async (
   return { ...requeued, state: { id: delivery_id, message_id: message_id!, agent_id: agent!, requeued_at: requeued_at! } };
 };
 
-/** The broker has given it up or lost it. `agent_id`: the agent to whose runners it was sent. */
+/** A message that the broker has given up or lost. `agent_id`: the agent to whose runners it was sent. */
 export type DeadMessage = {
   readonly tenant: string;
   readonly agent_id: string;
@@ -45,7 +45,7 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/** Why it must not be sent again. */
+/** Returns why a message must not be sent again. */
 const obstacleOf = async ({ load }: ReactorCtx, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
   const [owner, agent, delivery] = await Promise.all([
     load(Tenant, tenant, { tenant }),
@@ -63,7 +63,7 @@ export type SentAgain = { readonly message_id: string | null } | { readonly skip
 
 type Decision = (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[];
 
-/** Unless the message must not be sent again; with `dryRun`, only checks this. @throws Refusal unavailable */
+/** Sends a message again unless it must not be sent; with `dryRun`, only checks this. @throws Refusal unavailable */
 const sendAgain = async (ctx: ReactorCtx, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
   const obstacle = await obstacleOf(ctx, message);
   if (obstacle) return { skipped: obstacle };
@@ -80,8 +80,8 @@ export const redeliverDead = (ctx: ReactorCtx, dead: DeadMessage, dryRun: boolea
   sendAgain(ctx, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
 
 /**
- * The broker lost it before an acknowledgement. Sent only once more, however often this is called, with the same CloudEvents id, so that
- * no runner processes a delivery twice. With `dryRun`, only checks.
+ * Sends a message that the broker lost before an acknowledgement only once more, however often this is called. It keeps its CloudEvents id,
+ * so that no runner processes a delivery twice. With `dryRun`, only checks.
  * @throws Refusal unavailable
  */
 export const redriveLost = (ctx: ReactorCtx, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>

@@ -36,14 +36,14 @@ const takeLimits = async (ports: HeldPorts, source: GuardedSource, facts: Delive
   return limits.length === 0 || (await ports.guardrails.takeRates(tenant_id, limits, at)) === null;
 };
 
-/** If so, this has counted the delivery against the limits. */
+/** Returns whether the delivery may continue. If so, this has counted the delivery against the limits. */
 const mayGoOn = async (ctx: ReactorCtx, ports: HeldPorts, tenant_id: string, facts: Delivery.DeliveryFacts): Promise<boolean> => {
   if (!(await canReceive(ctx, tenant_id, facts.agent_id))) return false;
   const source = await ports.sourceOf(tenant_id, facts);
   return !source.is_paused && takeLimits(ports, source, facts, ctx.at());
 };
 
-/** `until` is null if it is not known when the delivery can go on. */
+/** `until` is null if it is not known when the delivery can continue. */
 type Wait = { readonly until: string | null };
 
 /** When the working hours begin; null if a rate holds the delivery, which may be changed at any time. */
@@ -66,14 +66,11 @@ const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id
 
 export type HeldRun = {
   readonly hasTime: () => boolean;
-  /** The delivery cannot go on now. @throws the error if no other delivery can go on either */
+  /** Called if the delivery cannot continue now. @throws the error if no other delivery can continue either */
   readonly failed: (delivery: HeldRef, error: Error) => void;
 };
 
-/**
- * `waits`: sources whose first delivery must wait; `failed`: those with a delivery that failed. `isComplete` is false if the time was not
- * enough.
- */
+/** `waits`: sources whose first delivery must wait; `failed`: those with a delivery that failed. `isComplete` is false if the time was not enough. */
 export type HeldResult = {
   readonly waits: Map<string, Wait>;
   readonly failed: Set<string>;
@@ -86,8 +83,8 @@ export const sourceKey = ({ tenant_id, integration_id }: Pick<HeldRef, 'tenant_i
 const isErased = (error: unknown): boolean => error instanceof Refusal && error.code === 'not_found';
 
 /**
- * Pass the deliveries in the order of their receipt: while one waits, the later ones of its source do, too. One with a fault of its own
- * stays held, and stops no other.
+ * Passes on the deliveries in the order of their receipt: while one waits, the later ones of its source wait, too. One with a fault of its
+ * own stays held, and delays no other.
  */
 export const handOnHeld = async (ctx: ReactorCtx, ports: HeldPorts, held: readonly HeldRef[], run: HeldRun): Promise<HeldResult> => {
   const result: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };

@@ -32,7 +32,7 @@ export type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
 export type ReleasePorts = {
   readonly readDelivery: ReadDelivery;
-  /** The current source; without rules of its own if it is no connected integration. */
+  /** The current source. It has only the tenant's rules if it is not a connected integration. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource>;
   readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'evaluate'>;
   /** Stores it encrypted. @throws Refusal unavailable */
@@ -80,7 +80,7 @@ const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: Stor
   return result;
 };
 
-/** Those that found something and that the delivery does not have yet. */
+/** Returns the verdicts that found something and that the delivery does not have yet. */
 const newVerdicts = ({ guardrails }: Delivery.DeliveryFacts, { verdicts }: RulesResult) =>
   verdicts.filter(
     ({ rule, verdict }) => verdict !== 'pass' && !guardrails.some((known) => known.rule === rule && known.verdict === verdict),
@@ -97,7 +97,7 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   const mail = facts.mail ? { mail: facts.mail } : {};
   const source = await ports.sourceOf(delivery.tenant_id, facts);
   const rules = releaseRules(await ports.guardrails.ruleSet(source));
-  // Checked when it arrived, but the rules that redact may have changed since.
+  // The delivery was checked when it arrived, but the rules that redact may have changed since.
   if (facts.held && !redactsBodies(rules)) return { guardrails: [], ...mail };
   const result = await evaluate(ports, source, stored, rules);
   if (!result) return { guardrails: [], ...mail };
@@ -107,7 +107,7 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   return { guardrails, redactions: sumHits([...(facts.redactions ?? []), ...result.redactions]), body, ...mail };
 };
 
-/** No other agent has the mail in its mailbox. @throws Refusal invalid */
+/** Refuses other agents: they do not have the mail in their mailboxes. @throws Refusal invalid */
 export const assertOwnMail = ({ facts }: Delivery.Delivery, agent_id: string): void => {
   if (facts?.provider === MAIL_PROVIDER && facts.agent_id !== agent_id)
     throw invalid('/agent_id', 'must be the agent to which the mail was sent, or absent', 'other_mailbox');
@@ -127,7 +127,7 @@ const viewOf = (id: string, { message_id, agent_id, released }: Delivery.Deliver
 };
 
 /**
- * Sends it redacted. The caller must be allowed to assign work to the agent.
+ * Sends the delivery redacted. The caller must be allowed to assign work to the agent.
  * @throws Refusal not_found, invalid, forbidden, conflict, unavailable
  */
 export const releaseDelivery = async (

@@ -23,7 +23,7 @@ export type Requeue = JobRef & {
   readonly decide: (delivery: Delivery.Delivery) => Promise<readonly Delivery.DeliveryEvent[]>;
 };
 
-/** They throw an error if the log cannot be reached. */
+/** The functions throw an error if the log cannot be reached. */
 export type ReplayPorts = {
   /** Null if there is none, or if its tenant was erased. */
   readonly readJob: (job: JobRef) => Promise<StoredJob | null>;
@@ -83,7 +83,7 @@ const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: Sto
   }
 };
 
-/** For users. `error`: the text so far. */
+/** Returns the text of the error for users. `error`: the text so far. */
 const errorText = (skipped: number, reason: string | undefined, error: string | null): string | null =>
   skipped === 0 ? null : `${skipped} not sent: ${reason ?? error?.replace(/^\d+ not sent: /, '')}`;
 

@@ -46,7 +46,7 @@ export type ReplayFilter = {
   readonly limit: number;
 };
 
-/** Those that can be sent to a runner, in the order of their receipt. */
+/** Finds the deliveries that can be sent to a runner, in the order of their receipt. */
 export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
 
 export type JobView = {
@@ -94,7 +94,7 @@ export const assertNotTooMany = ({ length }: readonly string[]): void => {
     throw invalid('/from', `selects more than ${ReplayJob.MAX_REPLAYED} deliveries: choose a shorter time`, 'too_many');
 };
 
-/** Sends to runners. With `dry_run`, only counts the deliveries. @throws Refusal not_found, invalid, conflict, unavailable */
+/** Sends the deliveries to runners. With `dry_run`, only counts them. @throws Refusal not_found, invalid, conflict, unavailable */
 export const requestReplay = async (
   ctx: Ctx,
   { tenant_id, id: integration_id, dry_run, ...input }: Input<typeof ReplayRequest, 'tenant_id' | 'id'>,

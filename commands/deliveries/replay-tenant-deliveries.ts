@@ -51,7 +51,7 @@ const checkCriteria = async (ctx: Ctx, { agent_id, integration_id }: TenantCrite
     throw invalid('/integration_id', 'there is no such integration, and nothing else with this id has deliveries', 'unknown_integration');
 };
 
-/** As the event has them: without those that were not given. */
+/** Returns the criteria as the event contains them: without those that were not given. */
 const recordedCriteria = ({ provider, reason, rule, problem, ...given }: TenantCriteria) => ({
   ...(provider !== undefined && { provider }),
   ...(reason !== undefined && { reason }),

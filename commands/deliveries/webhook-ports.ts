@@ -44,7 +44,7 @@ export type RecordedDelivery = { readonly token: string | null; readonly isSpool
 
 export type BodyOwner = { readonly tenant: string; readonly integration: string };
 
-/** For one large body, shared between threads; taken chunk by chunk, as the bytes arrive. */
+/** The memory for one large body, shared between threads and taken chunk by chunk, as the bytes arrive. */
 export type BodyMemory = {
   /**
    * Returns memory for the next CHUNK_BYTES, which may contain bytes of another body. Waits while other bodies use all that this one may
@@ -52,11 +52,11 @@ export type BodyMemory = {
    * @throws Refusal unavailable (at once if too many bodies wait), too_slow
    */
   readonly nextChunk: () => Promise<Uint8Array>;
-  /** Bytes that have arrived. A body that arrives too slowly is given up. */
+  /** Reports bytes that have arrived. A body that arrives too slowly is refused. */
   readonly countBytes: (count: number) => void;
-  /** Rejects with a Refusal when the body is given up; never resolves. */
+  /** Rejects with a Refusal when the body is refused; never resolves. */
   readonly failed: Promise<never>;
-  /** Call when all bytes have arrived; the body is then not given up any more. */
+  /** Call when all bytes have arrived; the body is then no longer refused. */
   readonly complete: () => void;
   /** The memory may then be used for another body and must not be touched any more. */
   readonly release: () => void;
@@ -80,18 +80,18 @@ export type SizeLimit = { readonly maxBytes: number; readonly refuse: (size: num
 
 /** Large bodies are handled in another thread; the functions then return a promise. */
 export type VerificationPort = {
-  /** Valid at the time `at`. @throws Refusal unavailable, not_found */
+  /** Returns the keys that are valid at the time `at`. @throws Refusal unavailable, not_found */
   readonly signingKeys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
   /** `keys` is null for an unknown integration. @throws Refusal unavailable */
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
   /** Digest, fields, and whether the body is JSON. @throws Refusal unavailable */
   readonly inspectBody: (question: BodyQuestion, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
   /**
-   * `codings` in the order in which they were applied. The limit applies to what each is removed from; the reader must check the result's
-   * size. The stream ends with a Refusal (malformed) if the body is not packed so.
+   * `codings` in the order in which they were applied. The limit applies to the input of each decoding; the reader must check the size of
+   * the result. The stream ends with a Refusal (malformed) if the body is not encoded in this way.
    */
   readonly unpackedBody: (codings: readonly Coding[], body: ReceivedBody, limit: SizeLimit) => ReadableStream<Uint8Array>;
-  /** At most `maxBytes`. The caller must release it. */
+  /** Returns memory for at most `maxBytes`. The caller must release it. */
   readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };
 
@@ -145,11 +145,11 @@ export type GuardrailPort = {
   readonly takeRates: (tenant: string, limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
   /** The earliest time for one more delivery, for a limit that `takeRates` has just found reached. */
   readonly roomAt: (tenant: string, limit: RateLimit, at: string) => string;
-  /** Of these deliveries, the one with the longest chain of causes before it; null if none exists. @throws Refusal unavailable */
+  /** Returns the delivery with the longest chain of causes; null if none of these exists. @throws Refusal unavailable */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
   /** According to the read model; false while it cannot be read. */
   readonly hasHeld: (tenant: string, integration_id: string) => Promise<boolean>;
-  /** Those that apply to the agent. @throws Refusal unavailable */
+  /** Returns the Slack settings that apply to the agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;
 };
 

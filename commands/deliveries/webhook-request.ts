@@ -7,7 +7,7 @@ import type { MatchedSecret } from '../../domain/integrations/signature.ts';
 import { storedUserAgent } from '../../domain/user-agent.ts';
 
 /**
- * The body as received or, if packed or not in UTF-8, what it contains. `unpack`, only with a Content-Encoding, returns the body without
+ * The body as received or, if compressed or not in UTF-8, what it contains. `unpack`, only with a Content-Encoding, returns the body without
  * codings; without a verified signature, only if the result is small.
  * @throws Refusal malformed, too_large, unavailable
  */

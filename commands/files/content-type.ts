@@ -1,4 +1,4 @@
-/** From the bytes, never from the name. Every text is `text/plain`, even HTML or SVG; what is unknown is `application/octet-stream`. */
+/** Detects the type from the bytes, never from the name. A text is `text/plain`, even HTML or SVG; an unknown type is `application/octet-stream`. */
 export type DetectContentType = (bytes: Uint8Array) => Promise<string>;
 
 /** As `DetectContentType`, but while the bytes are read. */

@@ -27,7 +27,7 @@ const findingsInArchive = async ({ unpack, detectContentType }: Ports, bytes: Ui
   }
 };
 
-/** Also checks the files of a zip archive. A hostile file can take long, so this runs in a thread of its own. */
+/** Also checks the files of a zip archive. A hostile file can take long, so this runs in its own thread. */
 export const findThreats = async (ports: Ports, { bytes, filename, contentType }: FileToScan): Promise<Threats> => {
   const content_type = await ports.detectContentType(bytes);
   const ofFile = [...threatsInName(filename, false), ...mismatchOf(contentType, content_type), ...threatsInBytes(bytes, content_type)];

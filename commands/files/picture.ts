@@ -9,7 +9,7 @@ import { shownFilename } from './filename.ts';
 
 export const MAX_PICTURE_BYTES = 1024 * 1024;
 
-/** Decoded and encoded again: pixels only, no metadata, scripts or other files. */
+/** A picture that was decoded and encoded again: pixels only, no metadata, scripts or other files. */
 export type EncodedPicture = {
   readonly bytes: Uint8Array;
   readonly content_type: string;
@@ -18,7 +18,7 @@ export type EncodedPicture = {
 };
 
 /**
- * The content decides on the type.
+ * Detects the type from the content.
  * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if damaged or too large
  */
 export type EncodePicture = (bytes: Uint8Array) => Promise<EncodedPicture>;
@@ -90,7 +90,7 @@ export const findPicture = async (ctx: Ctx, ref: PictureRef, slug: string | null
   return { sha256: file.sha256, content_type: file.content_type, open: () => of.blobs.get(file.sha256) };
 };
 
-/** Everyone who may read the tenant may read them. */
+/** Finds a brand picture of the tenant by its digest. Everyone who may read the tenant may read these pictures. */
 export const brandPictureWithDigest = async (ctx: Ctx, sha256: string) => {
   if (ctx.tenant === PLATFORM) return null;
   for (const kind of ['brandFavicon', 'brandLogo'] as const) {

@@ -7,7 +7,7 @@ import { shownFilename } from './filename.ts';
 import type { FileToScan, Threats } from './find-threats.ts';
 
 export const MAX_SCANNED_BYTES = 25 * 1024 * 1024;
-/** A result has only the worst ones. */
+/** The maximum number of findings in a result: the worst ones. */
 const MAX_FINDINGS = 100;
 
 export const ScanFields = z.strictObject({
@@ -17,16 +17,13 @@ export const ScanFields = z.strictObject({
 });
 
 export type ScanPorts = {
-  /**
-   * See find-threats.ts. The bytes are moved to a thread with a time limit, and cannot be used any more. Null if not checked within the
-   * limits.
-   */
+  /** See find-threats.ts. The bytes are moved to a thread with a time limit, and cannot be used any more. Null if not checked within the limits. */
   readonly findThreats: (file: FileToScan) => Promise<Threats | null>;
   /** Returns the name of the threat. @throws Refusal unavailable */
   readonly findVirus: ((bytes: Uint8Array) => Promise<string | null>) | null;
 };
 
-/** For a file that takes too much time or memory: it must not seem to be harmless. */
+/** The result for a file that takes too much time or memory: it must not seem to be harmless. */
 const NOT_CHECKED: Threats = {
   content_type: 'application/octet-stream',
   findings: [

@@ -8,7 +8,7 @@ import { assertPattern, assertQuery } from '../pattern-compiler.ts';
 
 type Rules = readonly GuardrailRule[];
 
-/** Patterns and queries; `pointer` is the place in the request. @throws Refusal invalid */
+/** Checks the patterns and queries of rules; `pointer` is the place in the request. @throws Refusal invalid */
 export const assertUsable = (ctx: Ctx, pointer: string, rules: Rules): void => {
   for (const [index, { options }] of rules.entries()) {
     if (options.pattern !== undefined) assertPattern(ctx.checks, `${pointer}/${index}/options/pattern`, options.pattern);
@@ -25,7 +25,7 @@ const rulesOfIntegration = ({ state, ...loaded }: Loaded<Integration.Integration
   state: state.guardrails,
 });
 
-/** They apply to the deliveries of all integrations. */
+/** The rules apply to the deliveries of all integrations. */
 export const tenantRules = async (ctx: Ctx): Promise<Loaded<Rules>> => {
   const loaded = await ctx.load(TenantGuardrails, ctx.tenant);
   return rulesOfTenant({ ...loaded, position: loaded.position ?? (await ctx.load(Tenant, ctx.tenant)).position });

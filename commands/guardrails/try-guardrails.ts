@@ -16,11 +16,11 @@ import type { ReceivedContent } from '../deliveries/webhook-ports.ts';
 import { assertUsablePatterns, CustomRedactionPatterns } from '../redaction/redaction-patterns.ts';
 import { assertUsable } from './guardrails.ts';
 
-/** On how many deliveries rules are tried: the newest ones. */
+/** The maximum number of deliveries on which rules are tried: the newest ones. */
 export const MAX_TRIED = 200;
-/** The size of all bodies of one trial. */
+/** The maximum size of all bodies of one trial. */
 const MAX_TRIED_BYTES = 32 << 20;
-/** The remaining deliveries are not tried. */
+/** After this time, the remaining deliveries are not tried. */
 const MAX_TRIAL_MS = 10_000;
 
 export const GuardrailTrial = z
@@ -63,11 +63,11 @@ export type EvaluateTrial = (
 export type TrialPorts = {
   readonly readDelivery: ReadDelivery;
   readonly evaluate: EvaluateTrial;
-  /** In milliseconds; never goes back. */
+  /** Milliseconds of a clock that never goes back. */
   readonly clock: () => number;
 };
 
-/** Verdicts of the tried rules, and of when the delivery was received. */
+/** The verdicts of the tried rules, and those from when the delivery was received. */
 export type TrialRow = {
   readonly delivery_id: string;
   readonly event: string | null;
@@ -79,7 +79,7 @@ export type TrialRow = {
   readonly verdict_then: TrialVerdict['verdict'];
   readonly rule: string | null;
   readonly redactions: number;
-  /** Of the tried rules together, and (below) of each of them. */
+  /** The time of the tried rules together; `times` has the time of each. */
   readonly microseconds: number;
   readonly times: readonly RuleTime[];
 };
@@ -124,7 +124,7 @@ const rowOf = (delivery_id: string, stored: StoredDelivery, now: Decided | null,
   times,
 });
 
-/** On recorded deliveries, whose ids must be in the order of receipt. Nothing is recorded. @throws Refusal invalid, unavailable */
+/** Tries rules on recorded deliveries, whose ids must be in the order of receipt. Nothing is recorded. @throws Refusal invalid, unavailable */
 export const tryGuardrails = async (
   ctx: Ctx,
   { readDelivery, evaluate, clock }: TrialPorts,

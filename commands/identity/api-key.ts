@@ -62,7 +62,7 @@ const ownerOf = ({ principal }: Ctx): string => {
   throw new Refusal('forbidden', 'Only a user can create an API key');
 };
 
-/** `role` or, without one, that to which the caller's key is limited (null: no limit). @throws Refusal forbidden if above the caller's */
+/** Returns `role` or, without one, the role to which the caller's key is limited (null: no limit). @throws Refusal forbidden if above the caller's */
 const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {
   if (role === null) return (principal.kind === 'user' && principal.max_role) || null;
   const own = tenantRoleOf((await load(Tenant, tenant)).state, principal);
@@ -70,7 +70,7 @@ const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole |
   return role;
 };
 
-/** With it, the caller can act in the tenant. @throws Refusal forbidden, invalid */
+/** With the key, the caller can act in the tenant. @throws Refusal forbidden, invalid */
 export const createTenantKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) => {
   const role = await roleOfNewKey(ctx, input.role);
   return issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, { ...input, role });
@@ -94,7 +94,7 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
 
 /**
  * `decide` gets the function that says which keys are the tenant's.
- * @throws Refusal not_found, forbidden if it is an OWNER's key and the caller is none
+ * @throws Refusal not_found, forbidden if it is an OWNER's key and the caller is not an OWNER
  */
 const changeTenantKey = async (
   ctx: Ctx,
@@ -110,11 +110,11 @@ const changeTenantKey = async (
   });
 };
 
-/** @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
+/** @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is not an OWNER */
 export const renameTenantKey = (ctx: Ctx, { id, name }: Input<typeof ApiKeyUpdate, 'tenant_id' | 'id'>) =>
   changeTenantKey(ctx, id, (isInScope) => ApiKey.rename(name, isInScope));
 
-/** @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none */
+/** @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is not an OWNER */
 export const revokeTenantKey = (ctx: Ctx, { id }: { id: string }) => changeTenantKey(ctx, id, ApiKey.revoke);
 
 export const revokePlatformKey = (ctx: Pick<Ctx, 'transact'>, { id }: { id: string }) =>

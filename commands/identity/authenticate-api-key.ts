@@ -30,7 +30,7 @@ export type ApiKeyAuthenticator = {
 
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
-/** As long as a public id, but with `?`, so it cannot be one. Depends on the key that was sent. */
+/** Returns a name that no public id can have, because it contains `?`. It has the length of one, and depends on the key that was sent. */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
 export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKeyAuthenticator => {

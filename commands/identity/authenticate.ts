@@ -19,7 +19,7 @@ export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
   /** Verifies a token of the configured issuer; null if none is configured. @throws Refusal unauthorized, unavailable */
   readonly verifyToken: ((token: string) => Promise<Claims>) | null;
   readonly isMember: IsMember;
-  /** Its actor is the platform itself. */
+  /** A context whose actor is the platform itself. */
   readonly systemContext: () => Ctx;
 };
 
@@ -28,7 +28,10 @@ export type Authenticator = {
   readonly byHeader: (authorization: string | undefined) => Promise<Principal>;
   /** The cookie of a browser that has signed in. @throws Refusal unauthorized, forbidden, unavailable */
   readonly byCookie: (cookie: string) => Promise<SignedInPrincipal>;
-  /** For a browser that signs in with it. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden */
+  /**
+   * Authenticates a browser that signs in with an API key.
+   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden
+   */
   readonly byKey: (text: string) => Promise<{ readonly key: ApiKey; readonly principal: Principal & { kind: 'user' } }>;
 };
 

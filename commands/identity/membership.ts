@@ -6,7 +6,6 @@ export type IsMember = (user_id: string) => Promise<boolean>;
 
 export type MembershipDeps = {
   readonly cache: Pick<AggregateReader, 'load'>;
-  /** From the read model. */
   readonly membershipPages: (user_id: string) => AsyncIterable<readonly { readonly tenant_id: string }[]>;
   /** Waits until the read model contains all events that are now in the log. @throws Refusal not_caught_up if this takes too long */
   readonly catchUp: () => Promise<void>;

@@ -33,8 +33,8 @@ export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMA
 type SuperAdminLink = { readonly code: string; readonly email: string };
 
 /**
- * For the super-admin of the first start or, if inactive, the first active of `candidates` (users who have been super-admins; asked for
- * only if needed).
+ * Issues a link for the super-admin of the first start or, if inactive, the first active of `candidates` (users who have been super-admins;
+ * read only if needed).
  * @throws Refusal not_found if no super-admin is active
  */
 export const issueSuperAdminLink = async (ctx: KeyContext, candidates: () => Promise<readonly string[]>): Promise<SuperAdminLink> => {
@@ -52,7 +52,10 @@ export const issueSuperAdminLink = async (ctx: KeyContext, candidates: () => Pro
   throw new Refusal('not_found', 'No super-admin is active: annals keys create --super-admin resumes the one of the first start');
 };
 
-/** It cannot be used again. @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before */
+/**
+ * Uses the link, which then cannot be used again.
+ * @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before
+ */
 export const spendSignInLink = (ctx: Ctx, code: string, ip: string | null): Promise<Loaded<SignInLink.SignInLink>> => {
   const [id = ''] = code.split('.');
   const use = SignInLink.use(ctx.secrets.digest(code), { ip, at: ctx.at() });

@@ -24,7 +24,10 @@ export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMem
   if (!(await hasAccess(ctx, user, isMember))) throw addressNotAllowed();
 };
 
-/** By verified e-mail address; registers the user if it is allowed. @throws Refusal forbidden if the user may not sign in */
+/**
+ * Finds the user with a verified e-mail address; registers the user if the address may sign in.
+ * @throws Refusal forbidden if the user may not sign in
+ */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
   const known = await ctx.load(User, userIdOf(ctx, email));
   if (known.state.status === 'registered') {
@@ -35,7 +38,7 @@ export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isM
   return registerUser(ctx, email, name);
 };
 
-/** At most once an hour. */
+/** Records at most once an hour that the user was seen. */
 export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> =>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
@@ -65,7 +68,10 @@ export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<
 /** All sign-ins of a user or, with `key_id`, only those by this API key. */
 export type SignInOwner = { readonly user_id: string; readonly key_id?: string | undefined };
 
-/** The caller's own; for an API key of one tenant, only sign-ins with this key. @throws Refusal forbidden if the caller is no user */
+/**
+ * Selects the caller's own sign-ins; for an API key of one tenant, only sign-ins with this key.
+ * @throws Refusal forbidden if the caller is not a user
+ */
 export const signInOwner = ({ principal }: Pick<Ctx, 'principal'>): SignInOwner => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user has sign-ins');
   const { user_id, bound_to, key_id } = principal;

@@ -12,7 +12,7 @@ export const AdminUserUpdate = z
   })
   .meta({ id: 'AdminUserUpdate', examples: [{ is_suspended: true, reason: 'Left the company' }] });
 
-/** Even if no such user is registered yet. */
+/** Returns the id that a user with this e-mail address has, or will get. */
 export const userIdOf = (ctx: UsesSecrets<'uniqueId'>, email: string): string =>
   ctx.secrets.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
@@ -20,7 +20,7 @@ export const userIdOf = (ctx: UsesSecrets<'uniqueId'>, email: string): string =>
 export const registerUser = (ctx: Pick<Ctx, 'transact'> & UsesSecrets<'uniqueId'>, email: string, name: string | null = null) =>
   ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreExpectedRevision: true });
 
-/** By a super-admin. @throws Refusal not_found, conflict if super-admins would suspend themselves or take away their own access */
+/** Changes a user as a super-admin. @throws Refusal not_found, conflict if super-admins would suspend themselves or take away their own access */
 export const updateUser = (
   ctx: Ctx,
   { user_id, is_suspended, is_super_admin, reason = null }: Input<typeof AdminUserUpdate, 'user_id'>,

@@ -17,8 +17,8 @@ const settingsOf = (provider: Provider, agent_id: string) => {
 };
 
 /**
- * For an agent with a connected account; does nothing if it has one that is not disconnected. The secret is never shown: a person must
- * rotate it to see a new one, or to set the provider's.
+ * Creates an integration for an agent with a connected account, unless the agent has one that is not disconnected. The secret is never
+ * shown: a person must rotate it to see a new one, or to set the provider's.
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {

@@ -10,7 +10,7 @@ import { causeInThread } from './mail-thread.ts';
 import { type MailIntake, receiveMail } from './receive-mail.ts';
 import { findRecipient, type MailReads, type Recipient, type Unreachable } from './recipient.ts';
 
-/** Received by SMTP; see mail-content.ts. */
+/** A message received by SMTP; see mail-content.ts. */
 export type ParsedMail = Pick<MessageParts, 'sha256' | 'identity' | 'cause' | 'report'> & {
   readonly content: MailContent;
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array; readonly content_type: string }[];
@@ -45,7 +45,7 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
   const { uniqueId, load } = ports.reads;
   const now = ports.now();
   await ports.enforceQuota(tenant.id);
-  // The sending server repeats a message without an answer, and a message can come on several routes: the same id. Earlier versions
+  // The id is the same if the sending server repeats a message without an answer, or if it comes on several routes. Earlier versions
   // derived the id from all bytes.
   const idOf = (digest: string): string => uniqueId('receivedmail', `${mailbox.id} ${digest}`, 0, tenant.id);
   const earlier = await load(Delivery, tenant.id, idOf(mail.sha256));

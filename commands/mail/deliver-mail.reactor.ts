@@ -9,7 +9,7 @@ import { openContent, recipientsOf } from './message.ts';
 import { type IncomingMail, type MailIntake, receiveMail } from './receive-mail.ts';
 import { unreachableReason } from './recipient.ts';
 
-/** By SMTP. `envelope`: recipients of this attempt. */
+/** A message to send by SMTP. `envelope`: recipients of this attempt. */
 export type OutgoingMail = {
   readonly content: MailContent;
   readonly envelope: readonly string[];
@@ -30,7 +30,7 @@ export type MailDelivery = {
     attachment_ids: readonly string[],
   ) => Promise<readonly MailFile[]>;
   readonly intake: MailIntake;
-  /** By SMTP. Returns the refused addresses. */
+  /** Sends the message by SMTP. Returns the refused addresses. */
   readonly sendOut: (mail: OutgoingMail) => Promise<readonly SmtpAnswer[]>;
 };
 
@@ -40,10 +40,10 @@ type Result = { readonly recipient: number; readonly reason: string | null; read
 
 const reached = (recipient: number): Result => ({ recipient, reason: null, isPermanent: true });
 
-/** Can disappear without a change of the message: an agent without a mailbox will soon have one. */
+/** Reasons that can disappear without a change of the message: an agent without a mailbox will soon have one. */
 const TEMPORARY = ['no_mailbox', 'tenant_suspended'];
 
-/** As an agent receives it. A repeat for the same recipient gives message and files the same ids. */
+/** Returns the message as an agent receives it. A repeat for the same recipient gives message and files the same ids. */
 const incomingMail = ({ secrets: { uniqueId }, at }: MailCtx, { id, mail, content, files }: Job, owner: Mailbox.Mailbox): IncomingMail => {
   const message_id = uniqueId('maildelivery', `${id} ${owner.agent_id}`);
   const attachments = files.map((file, index) => ({ ...file, attachment_id: uniqueId('mailattachment', `${message_id} ${index}`) }));
@@ -73,7 +73,7 @@ const deliverInternally = async (
   return reached(index);
 };
 
-/** By SMTP, to external recipients who have not received the message yet. */
+/** Delivers by SMTP, to external recipients who have not received the message yet. */
 const deliverExternally = async (tenant_id: string, { sendOut }: MailDelivery, { mail, content, files }: Job): Promise<Result[]> => {
   const indexes = mail.external.filter((index) => mail.open.includes(index));
   if (indexes.length === 0) return [];

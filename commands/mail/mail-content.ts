@@ -23,14 +23,14 @@ export type MessageParts = {
   readonly automatic: AutomaticKind | null;
   /** `declared`: the sender's media type. */
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array; readonly declared?: string }[];
-  /** About a message that an agent has sent; null if this is no report of a mail server. */
+  /** The report of a mail server about a message that an agent has sent; null if the message is not such a report. */
   readonly report: DeliveryReport | null;
 };
 
 const MAX_SUBJECT = 998;
 const MAX_NAME = 255;
 const MAX_REFERENCES = 20;
-/** Of one message. Others are left out, and the text of the message says so. */
+/** The maximum number of files of a message. Others are left out, and its text says so. */
 const MAX_FILES = 100;
 
 type File = MessageParts['files'][number];

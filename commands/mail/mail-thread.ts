@@ -13,9 +13,8 @@ type Answer = {
 };
 
 /**
- * The delivery behind a received message if programs answer each other: the message answers an agent's message, which answered that
- * delivery. Persons' answers do not count: their conversations can be as long as they like. Otherwise, the delivery that the message
- * names.
+ * The delivery that caused a received message if programs answer each other: the message answers an agent's message, which answered that
+ * delivery. Persons' answers do not count: their conversations can be as long as they like. Otherwise, the delivery that the message names.
  */
 export const causeInThread = async ({ load }: MailReads, { tenant_id, mail, now }: Answer): Promise<string | undefined> => {
   const { references, automatic } = mail.content;

@@ -63,10 +63,7 @@ const loadOwner = async (ctx: Ctx, { tenant_id, agent_id }: AgentRef): Promise<O
 /** What `healMailboxes` has done so far: the number of created mailboxes, and the consistency token of the last change. */
 type Healed = { provisioned: number; token: string | null };
 
-/**
- * Creates, enables and disables mailboxes. Call only in `ctx.sideEffect`, so that a repeat with the same Idempotency-Key does not run it
- * again.
- */
+/** Creates, enables and disables mailboxes. Call only in `ctx.sideEffect`, so that a repeat with the same Idempotency-Key does not run it again. */
 const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
   const healed: Healed = { provisioned: 0, token: null };
 

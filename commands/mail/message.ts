@@ -91,7 +91,7 @@ export const assertMessage = async (ctx: Ctx, agent_id: string, id: string): Pro
   if (!isMailOf((await ctx.load(Delivery, id)).state, agent_id)) throw notFound();
 };
 
-/** Sent or received by the agent. @throws Refusal not_found, unavailable */
+/** Reads a message that the agent has sent or received. @throws Refusal not_found, unavailable */
 export const readMessage = async (ctx: Ctx, agent_id: string, id: string, readDelivery: ReadDelivery): Promise<Message> => {
   const sent = await ctx.load(Mail, id);
   if (sent.state.status !== 'absent') {

@@ -5,7 +5,7 @@ import { openContent, recipientsOf } from './message.ts';
 
 /**
  * Records recipients who, as a mail server reports, did not get a message of this agent. Ignores other agents' messages, and addresses
- * that are no recipients.
+ * that are not recipients.
  * @throws LogError
  */
 export const recordReport = async (ctx: Ctx, agent_id: string, { message_id: id, failed }: DeliveryReport): Promise<void> => {

@@ -69,7 +69,7 @@ export const publishVersion = async (
   return { ...loaded, state: Listing.versionOf(loaded.state, version) };
 };
 
-/** It can no longer be installed. @throws Refusal not_found */
+/** A yanked version can no longer be installed. @throws Refusal not_found */
 export const yankVersion = async (
   ctx: Ctx,
   { id, version, reason }: Input<typeof Reason, 'tenant_id' | 'id' | 'version'>,

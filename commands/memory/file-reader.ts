@@ -24,7 +24,7 @@ export type ReaderParts = {
   readonly onEntries: (entries: readonly NewEntry[]) => Promise<void> | void;
 };
 
-/** Piece by piece; call `end` after the last one. Both functions throw Refusal invalid, too_large. */
+/** Takes a file piece by piece; call `end` after the last piece. Both functions throw Refusal invalid, too_large. */
 export type FileReader = { readonly add: (bytes: Uint8Array) => Promise<void>; readonly end: () => Promise<void> };
 
 /** Enough to detect the format of a file. */

@@ -11,7 +11,7 @@ const badUri = () =>
 
 const lastName = (path: string): string => path.split('/').at(-1)!;
 
-/** Does not check whether requests may be sent there. @throws Refusal invalid if the text is no such URI */
+/** Does not check whether requests may be sent there. @throws Refusal invalid if the text is not such a URI */
 export const locateGcsUri = (uri: string): RemoteFile => {
   const [, bucket = '', object = ''] = /^gs:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? [];
   if (bucket !== '') {

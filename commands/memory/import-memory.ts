@@ -141,7 +141,7 @@ export const cancelMemoryImport = async (ctx: Ctx, id: string): Promise<Loaded<R
   return { ...loaded, state: jobView(loaded.state) };
 };
 
-/** Removes all its entries. @throws Refusal not_found */
+/** Removes all entries of the import. @throws Refusal not_found */
 export const undoMemoryImport = (ctx: Ctx, { agent_id, id }: { readonly agent_id: string; readonly id: string }) =>
   ctx.transact(MemoryImport, id, MemoryImport.undo(agent_id));
 

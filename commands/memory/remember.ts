@@ -54,7 +54,8 @@ const assertSessionOf = async (ctx: Ctx, agent_id: string, session_id: string): 
 };
 
 /**
- * Null if there is room for another entry. If the state in memory, which can be outdated, has none, the later events of the log decide.
+ * Returns which limit is reached; null if another entry may be added. The state in memory can be outdated: if it is at the limit, the later
+ * events of the log decide.
  * @throws Refusal unavailable
  */
 const limitReached = async (ctx: Ctx, agent_id: string, writing: AgentMemory.Writing): Promise<Refusal | null> => {
@@ -65,7 +66,7 @@ const limitReached = async (ctx: Ctx, agent_id: string, writing: AgentMemory.Wri
 
 type Addition = { readonly agent_id: string; readonly session_id: string | null; readonly entry: NewEntry };
 
-/** Stores the text only if there is room: otherwise, a refused runner could fill the file store. @throws Refusal unavailable */
+/** Stores the text only if no limit is reached: otherwise, a refused runner could fill the file store. @throws Refusal unavailable */
 const additionOf = async (ctx: Ctx, { agent_id, session_id, entry }: Addition) => {
   const writing = { key_id: ctx.principal.kind === 'runner' ? ctx.principal.key_id : null, at: ctx.at() };
   const refusal = await limitReached(ctx, agent_id, writing);
@@ -103,7 +104,7 @@ export const remember = async (
 export const forgetEntry = (ctx: Ctx, agent_id: string, entry_id: string) =>
   ctx.transact(AgentMemory, agent_id, AgentMemory.forget(entry_id));
 
-/** The most that the times of two events differ from their order in the stream. */
+/** The maximum time in milliseconds by which an event can be earlier than an event before it in the stream. */
 const MAX_DISORDER_MS = 600_000;
 
 /** The revision of the first of `count` events that is not before `at`; `count` if there is none. */

@@ -23,7 +23,7 @@ export type RebuildProgress = {
 
 /**
  * False if the same operator has already made the same request.
- * @throws Refusal conflict if the rebuild has ended, has not caught up with the log (to promote it), or if another end or operator is
+ * @throws Refusal conflict if the rebuild has ended, has not caught up with the log (to promote it), or if another decision or operator is
  * stored
  */
 export const mustRequest = (decision: RebuildDecision, by: Operator, { state, decided_by, requested }: RebuildProgress): boolean => {

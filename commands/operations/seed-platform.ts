@@ -14,10 +14,7 @@ import { registerUser } from '../identity/user.ts';
 
 export type FirstKey = { readonly key: string; readonly tenant_id: string };
 
-/**
- * For tenants created without a plan. They are the operator's own, so the limits only stop extreme use; POST /admin/plans creates lower
- * ones.
- */
+/** The plan of tenants created without a plan: the operator's own, so it only stops extreme use; POST /admin/plans creates lower limits. */
 const FREE_PLAN: Plan.PlanFields = {
   slug: 'free',
   name: 'Free',
@@ -56,7 +53,7 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
   return tenant.id;
 };
 
-/** From a secret of the platform: processes that start at the same time on an empty log create and print the same key. */
+/** Derives the key from a secret of the platform: processes that start at the same time on an empty log create and print the same key. */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.secrets.digest('the first key');
   return buildKey(characters.slice(0, 8), characters.slice(8, 40));

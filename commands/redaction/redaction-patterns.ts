@@ -67,7 +67,7 @@ export const redactText = async (ctx: Ctx, pointer: string, text: string): Promi
   return ctx.checks.patterns.redact(text, patterns).text;
 };
 
-/** For a runner's report, such as the end of a session, which must not be refused. Null if it takes too long: the text is not stored. */
+/** Redacts a runner's report, such as the end of a session, which must not be refused. Null if it takes too long: the text is not stored. */
 export const redactReported = async (ctx: Ctx, pointer: string, text: string): Promise<string | null> => {
   try {
     return await redactText(ctx, pointer, text);
@@ -89,7 +89,7 @@ export const replaceRedactionPatterns = (
   return ctx.transact(RedactionPatterns, ctx.tenant, RedactionPatterns.replace(items));
 };
 
-/** By default, with the patterns of the tenant. Nothing is recorded. @throws Refusal invalid */
+/** Tests patterns, by default those of the tenant. Nothing is recorded. @throws Refusal invalid */
 export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {
   const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
   if (patterns) assertUsablePatterns(ctx, '/patterns', patterns);

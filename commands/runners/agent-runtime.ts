@@ -13,7 +13,7 @@ import type { PackageFiles } from '../skills/package-files.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
 
-/** With all models of their failover chains, by id. */
+/** Loads the models with these ids, and all models of their failover chains, by id. */
 const loadWithFailovers = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, Loaded<Model.Model>>> => {
   const found = new Map<string, Loaded<Model.Model>>();
   for (let next = [...ids]; next.length > 0; ) {
@@ -35,7 +35,7 @@ const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   };
 };
 
-/** Those that the agent may use, with decrypted configuration and files. */
+/** Returns the skills that the agent may use, with decrypted configuration and files. */
 const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>, packageFiles: PackageFiles) => {
   const { usable, loaded } = await loadUsableSkills(ctx, agent.state);
   const skills = await Promise.all(

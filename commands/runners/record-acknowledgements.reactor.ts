@@ -8,10 +8,7 @@ export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledg
 
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
-  /**
-   * Appends after the given revision. Does nothing if another process has appended in the meantime; the caller then loads the stream
-   * again.
-   */
+  /** Appends after the given revision. Does nothing if another process has appended in the meantime; the caller then loads the stream again. */
   readonly append: (
     tenant: string,
     agent: string,
@@ -20,7 +17,7 @@ export type AcknowledgementLog = {
   ) => Promise<void>;
 };
 
-/** Records those that are not recorded yet, in several appends, because their size is limited. */
+/** Records the advisories that are not recorded yet, in several appends, because their size is limited. */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
   const decide = Acknowledgement.recordAdvisories(

@@ -30,10 +30,10 @@ const MAX_ENVELOPE_BYTES = 16_384;
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
-/** In bytes. What people do in sessions (a text, names of files, a title), with the envelope, is never replaced by a URL. */
+/** The minimum `max_payload` in bytes: a person's event of a session (a text, file names, a title) is never replaced by a URL. */
 export const MIN_MAX_PAYLOAD = 98_304;
 
-/** For an event of a relayed type. */
+/** The caller must pass an event of a relayed type. */
 export const isForRunner = (event: Recorded): boolean => runnerMessages[event.type]?.isSent?.(event) ?? true;
 
 /**

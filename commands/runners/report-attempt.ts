@@ -77,7 +77,8 @@ export type NewReport = {
 };
 
 /**
- * Records it with others that arrive at about the same time. Resolves with the position when it is in the log; null if recorded before.
+ * Records the report with others that arrive at about the same time. Resolves with the position when it is in the log; null if recorded
+ * before.
  * @throws Refusal unavailable
  */
 export type RecordAttempt = (tenant: string, report: NewReport) => Promise<Position | null>;
@@ -105,7 +106,6 @@ export const reportOpener =
 /** `id`: of its event; null for the first event of the delivery. */
 type Message = { readonly id: string | null; readonly agent_id: string };
 
-/** Finds it by the id that runners know. */
 const findMessage = async (ctx: Ctx, delivery_id: string, event_id: string): Promise<Message | null> => {
   for await (const event of ctx.log.history(Delivery, delivery_id)) {
     if (Delivery.isAccepted(event.type) && event.event_id === event_id) return { id: null, agent_id: Delivery.factsOf(event).agent_id };
@@ -129,7 +129,7 @@ const messageOf = async (ctx: Ctx, delivery_id: string, event_id: string | null)
   return isLast ? lastMessage(state) : findMessage(ctx, delivery_id, event_id);
 };
 
-/** The delivery exists only for runners of agents to which it was sent. @throws Refusal not_found, forbidden */
+/** Refuses runners of agents to which the delivery was not sent, as if it did not exist. @throws Refusal not_found, forbidden */
 export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<void> => {
   const { principal } = ctx;
   const { state } = await ctx.load(Delivery, delivery_id);

@@ -31,7 +31,7 @@ const REVOKING_EVENTS: ResourceOf = {
   MemberRemoved: membership,
 };
 
-/** Credentials that are issued after this are valid; those that were revoked stay revoked. */
+/** Credentials that are issued after such an event are valid; those that were revoked stay revoked. */
 const REINSTATING_EVENTS: ResourceOf = {
   AgentRestored: ownId,
   TenantResumed: ownId,
@@ -44,7 +44,7 @@ export const revocationEventTypes = ['RunnerCredentialIssued', ...Object.keys(RE
 /** Older events need not be read at the start: their credentials have expired. */
 export const MAX_LIFETIME_MS = MAX_LIFETIME_SECONDS * 1_000;
 
-/** Not expired. `dependencies`: ids (or membership keys) of resources. */
+/** A credential that has not expired. `dependencies`: ids (or membership keys) of resources. */
 type Credential = { readonly publicKey: string; readonly expiresAt: number; readonly dependencies: readonly string[] };
 
 /** Both maps are in the order of the events. Times are in milliseconds since 1970. */
@@ -54,7 +54,7 @@ type Revocations = {
   readonly endedAt: Map<string, number>;
 };
 
-/** Its own id, the tenant, the agent, the API key that requested it, its owner, and the owner's membership. */
+/** Returns the ids on which a credential depends: of itself, tenant, agent, the requesting API key, its owner, and the owner's membership. */
 const dependenciesOf = ({ id, tenant, actor, data: { agent_id, owner_id } }: CredentialIssued): string[] => [
   id,
   tenant,
@@ -120,9 +120,7 @@ export const createRevocationList = () => {
   return {
     /** Call in log order. @returns whether the event revokes a credential, so that the broker must get the new list */
     apply: (event: RecordedAccessEvent): boolean => applyEvent(revocations, event),
-    /**
-     * Revoked credentials that have not expired, as public keys with `now` in seconds: the broker refuses what was issued up to this time.
-     */
+    /** Revoked credentials that have not expired, as public keys with `now` in seconds: the broker refuses what was issued up to this time. */
     current: (now: number): Record<string, number> => revokedPublicKeys(revocations, now),
   };
 };

@@ -8,13 +8,13 @@ export type AgentQueue = {
   readonly running: number;
   /** The first waiting message: when the broker stored it, and the position of its event. */
   readonly first: { readonly at: string; readonly position: Position | null } | null;
-  /** Of the last published event; null if the broker has no message at all. */
+  /** The position of the last published event; null if the broker has no message at all. */
   readonly publishedThrough: Position | null;
 };
 
 /** Every function throws Refusal unavailable if the broker does not answer. */
 export type RunnerBroker = {
-  /** Open and closed, by public key. The broker remembers closed ones only for a limited time. */
+  /** Returns the open and closed connections by public key. The broker remembers closed ones only for a limited time. */
   readonly connectionsOf: (publicKeys: readonly string[]) => Promise<RunnerConnection[]>;
   readonly queueOf: (tenant: string, agent: string) => Promise<AgentQueue>;
 };

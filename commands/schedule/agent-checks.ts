@@ -36,7 +36,7 @@ export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
       if (!(await tenantIsActive(tenant_id))) return 'tenant_suspended';
       return (await agentOf(tenant_id, agent_id)).isActive ? null : 'agent_inactive';
     },
-    /** The budget of this hour. */
+    /** Whether the agent's budget of this hour is used up. */
     isBudgetSpent: memoized(async (tenant: string, agent_id: string) => {
       const { limit_micros } = await agentOf(tenant, agent_id);
       if (limit_micros === null) return false;

@@ -64,7 +64,7 @@ export const CronBlackoutImpactRequest = z
   })
   .meta({ id: 'CronBlackoutImpactRequest', examples: [{ start_date: '2026-12-24', end_date: '2027-01-01' }] });
 
-/** Also for an agent that the caller may not see. */
+/** The same refusal also hides an agent that the caller may not see. */
 const unknownAgent = (pointer: string) => invalid(pointer, 'there is no such agent', 'unknown_agent');
 
 const assertAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {

@@ -165,7 +165,7 @@ export const resumeCronJob = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
 /** @throws Refusal not_found */
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
 
-/** The job's agent and the one that it calls. @throws Refusal conflict if one of them is inactive or deleted */
+/** Checks that the job's agent and the agent that it calls are active. @throws Refusal conflict if one of them is inactive or deleted */
 const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
   for (const id of new Set([job.agent_id, target])) {
@@ -186,7 +186,7 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
 };
 
 /**
- * Skips the first one after now that is not skipped yet. `next_fire_at`: when the job is due after it.
+ * Skips the first occurrence after now that is not skipped yet. `next_fire_at`: when the job is due after that occurrence.
  * @throws Refusal not_found, conflict if the job has no due time any more
  */
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob> & { next_fire_at: string | null }> => {

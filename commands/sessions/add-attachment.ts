@@ -8,7 +8,7 @@ import { loadSession } from './session-access.ts';
 
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
 
-/** As in the response schema AttachmentRead. `digest` is written as in URL paths. */
+/** Returns the attachment as in the response schema AttachmentRead. `digest` is written as in URL paths. */
 export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 'tenant'>, attachment: Session.Attachment) => ({
   ...attachment,
   id: attachment.attachment_id,

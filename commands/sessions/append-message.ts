@@ -83,7 +83,7 @@ const assertApprovalOfKind = ({ role, kind, approval }: Append): void => {
 
 type Decision = (session: Session.Session) => Session.SessionEvent[];
 
-/** With `request`, it asks for an approval. */
+/** With `request`, the message requests an approval. */
 const decisionOf = (ctx: Ctx, message: Session.NewMessage, usage: Session.Usage | null, request: RequestFields | null): Decision =>
   request === null ? Session.appendMessage(message, usage, ctx.at()) : requestApproval(message, usage, { request, at: ctx.at() });
 
@@ -153,7 +153,7 @@ export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<Ret
   const message_id = ctx.newId();
   const location = contentLocation(ctx.tenant, session_id, message_id);
   const request = input.approval === null ? null : await sealRequest(ctx, session_id, message_id, input.approval);
-  // The last side effect, because repeats of requests that were stored without it find the others by their numbers.
+  // Must be the last side effect: repeats of requests that were stored without it find the others by their numbers.
   const sealed = await sealContent(ctx, location, content);
   const message = { message_id, role, kind, model_id, sealed_content: sealed ?? '', attachment_ids };
   const loaded = await ctx.transact(Session, session_id, decisionOf(ctx, message, usage, request));

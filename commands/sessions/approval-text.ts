@@ -42,8 +42,9 @@ const shownDigest = ({ action, detail }: Shown, expires_at: string | null): stri
   sha256Of(new TextEncoder().encode(JSON.stringify({ action, detail, expires_at })));
 
 /**
- * Redacts by the tenant's patterns, and encrypts. A repeat with the same Idempotency-Key gets the stored texts, even if the approval has
- * expired. @throws Refusal invalid if it expires in the past
+ * Redacts the texts by the tenant's patterns, and encrypts them. A repeat with the same Idempotency-Key gets the stored texts, even if the
+ * approval has expired.
+ * @throws Refusal invalid if it expires in the past
  */
 export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, approval: NewApproval): Promise<RequestFields> =>
   ctx.sideEffect(async () => {
@@ -56,7 +57,7 @@ export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, ap
     return { message_id, expires_at, sha256: shownDigest({ action, detail }, expires_at), sealed_request };
   });
 
-/** Screens and encrypts; the runner gets the comment. @throws Refusal invalid */
+/** Screens the comment, and encrypts it for the runner. @throws Refusal invalid */
 export const sealComment = (ctx: Ctx, session_id: string, message_id: string, comment: string | null): Promise<string | null> =>
   ctx.sideEffect(async () => {
     if (comment === null) return null;

@@ -55,7 +55,7 @@ export const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-/** At present; both null if there is no user. */
+/** Returns the present name and e-mail address of a user; both are null if there is no user. */
 export const nameOf = async (ctx: Pick<Ctx, 'load'>, user_id: string | null) => {
   const user = user_id === null ? null : await ctx.load(User, user_id);
   const known = user !== null && user.revision >= 0 ? user.state : null;
@@ -80,9 +80,7 @@ export type ApprovalView = Awaited<ReturnType<typeof approvalView>>;
 
 type Page<T> = { readonly messages: readonly T[]; readonly from: number };
 
-/**
- * Adds the approvals with their decisions. `from`: where these messages start. A decision can be much later, so the events are read again.
- */
+/** Adds the approvals with their decisions. `from`: where these messages start. A decision can be much later, so the events are read again. */
 export const withApprovals = async <T extends Session.Message>(ctx: Ctx, session: Loaded<Session.Session>, { messages, from }: Page<T>) => {
   const ids = new Set(messages.filter(({ kind }) => kind === 'approval').map(({ message_id }) => message_id));
   if (ids.size === 0) return messages;

@@ -56,6 +56,6 @@ export const decideApproval = async (ctx: Ctx, { session_id, message_id, ...inpu
   return viewOf(ctx, session, message_id);
 };
 
-/** With its texts. @throws Refusal not_found, unavailable */
+/** Returns an approval with its texts. @throws Refusal not_found, unavailable */
 export const readApproval = async (ctx: Ctx, { session_id, message_id }: { readonly [Name in OfApproval]: string }) =>
   viewOf(ctx, await loadSession(ctx, session_id), message_id);

@@ -44,8 +44,8 @@ export type Drafts = {
 };
 
 /**
- * What a pattern matches can still be incomplete at the end: with patterns, leaves out the last line until another follows it; of one
- * line, only the last word.
+ * The end of a draft may be an incomplete match: with patterns, leaves out the last line until another follows it, or only the last word if
+ * there is one line.
  */
 const redactDraft = async (ctx: Ctx, content: string): Promise<string> => {
   const redacted = await redactText(ctx, '/content', content);

@@ -38,13 +38,13 @@ export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<
   error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
 });
 
-/** Screens a person's text; redacts the runner's, whose session ends in any case. @throws Refusal invalid */
+/** Screens a person's text. Only redacts a runner's text, because its session ends in any case. @throws Refusal invalid */
 const endText = async (ctx: Ctx, field: keyof EndTexts, text: string): Promise<string> =>
   ctx.principal.kind === 'runner'
     ? ((await redactReported(ctx, `/${field}`, text)) ?? unredacted(field))
     : screenText(ctx, `/${field}`, text);
 
-/** Encrypted. A repeat with the same Idempotency-Key gets what was stored. @throws Refusal invalid */
+/** Encrypts the texts. A repeat with the same Idempotency-Key gets the stored ones. @throws Refusal invalid */
 const sealTexts = (ctx: Ctx, session: Session.Session, { summary, error }: EndTexts): Promise<Session.EndFields> => {
   const seal = async (field: keyof EndTexts, text: string | null) =>
     text === null ? null : ctx.secrets.seal(locationOf(session, field), secret(await endText(ctx, field, text)));
@@ -58,7 +58,7 @@ const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEve
   return ended.summary === summary && ended.error === error;
 };
 
-/** Unchanged if the same request has already ended it. @throws Refusal not_found, conflict */
+/** Ends the session; leaves it unchanged if the same request has already ended it. @throws Refusal not_found, conflict */
 const endOnce = async (ctx: Ctx, type: Session.EndEvent, { state }: Loaded<Session.Session>, fields: Session.EndFields) => {
   const isOfPerson = type === 'SessionCancelled' && ctx.principal.kind !== 'runner';
   try {

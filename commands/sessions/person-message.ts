@@ -32,8 +32,8 @@ type Written = {
 };
 
 /**
- * Screens and encrypts, for the runner. `pointer`: the text in the request. A repeat with the same Idempotency-Key gets the stored text,
- * even if the tenant's rules have changed.
+ * Screens a person's text, and encrypts it for the runner. `pointer`: the text in the request. A repeat with the same Idempotency-Key gets
+ * the stored text, even if the tenant's rules have changed.
  * @throws Refusal invalid
  */
 export const personMessage = async (

@@ -34,6 +34,6 @@ export const screenText = async (ctx: Ctx, pointer: string, text: string): Promi
   return redactText(ctx, pointer, screened);
 };
 
-/** A person's text is screened, the runner's redacted. @throws Refusal invalid */
+/** Screens a person's text; redacts a runner's. @throws Refusal invalid */
 export const storableText = (ctx: Ctx, pointer: string, text: string): Promise<string> =>
   ctx.principal.kind === 'runner' ? redactText(ctx, pointer, text) : screenText(ctx, pointer, text);

@@ -17,12 +17,12 @@ const loader =
 /** Includes what other processes have appended. @throws Refusal not_found */
 export const loadSession = loader({ isFresh: true });
 
-/** For what never changes, such as its agent and who has started it. @throws Refusal not_found */
+/** For fields that never change, such as the agent and who has started the session. @throws Refusal not_found */
 const loadOrigin = loader({});
 
 /**
- * Besides the runner of the session's agent: no one (`runner`), or users who may assign work to the agent, in all its sessions
- * (`assigners`) or in those that a person has started (`persons`).
+ * Who may write, in addition to the runner of the session's agent: nobody (`runner`), or users who may assign work to the agent, in all its
+ * sessions (`assigners`) or in those that a person has started (`persons`).
  */
 export type Writers = 'runner' | 'persons' | 'assigners';
 
@@ -42,7 +42,7 @@ const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner
 };
 
 /**
- * The runner of the agent, or those whom `others` names; users also need the permission to assign work to the agent.
+ * Requires the agent's runner, or a caller whom `others` allows; users also need the permission to assign work to the agent.
  * @throws Refusal not_found if there is no such session or the caller may not see its agent, forbidden, tenant_suspended
  */
 export const requireWriter = async (ctx: Ctx, session_id: string, others: Writers): Promise<void> => {
@@ -55,7 +55,7 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
   throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : NOT_OF_PERSON);
 };
 
-/** Users who may assign work to the agent; refuses runners with `runnerText`. @throws Refusal not_found, forbidden, tenant_suspended */
+/** Requires a user who may assign work to the agent; refuses runners with `runnerText`. @throws Refusal not_found, forbidden, tenant_suspended */
 const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): Promise<Loaded<Session.Session>> => {
   const { principal } = ctx;
   if (principal.kind === 'runner') {
@@ -67,7 +67,7 @@ const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): 
   return session;
 };
 
-/** Users who may assign work to the agent. @throws Refusal not_found, forbidden, tenant_suspended */
+/** Requires a user who may assign work to the agent. @throws Refusal not_found, forbidden, tenant_suspended */
 export const requireInterrupter = async (ctx: Ctx, session_id: string): Promise<void> =>
   void (await requirePerson(ctx, session_id, 'Only a person may interrupt the runner: a runner stops on its own'));
 
@@ -88,20 +88,20 @@ const requireApproval = async (ctx: Ctx, session_id: string, message_id: string)
   return session;
 };
 
-/** Users who may assign work to the agent, but no runner: runners ask. @throws Refusal not_found, forbidden, tenant_suspended */
+/** Requires a user who may assign work to the agent. Runners cannot decide. @throws Refusal not_found, forbidden, tenant_suspended */
 export const requireDecider = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
   await requireApproval(ctx, session_id, message_id);
   await requirePerson(ctx, session_id, 'Only a person may decide on an approval');
 };
 
-/** The agent's runner, and users who may assign work to it or read its chats. @throws Refusal not_found, forbidden, tenant_suspended */
+/** Requires the agent's runner, or a user who may assign work to it or read its chats. @throws Refusal not_found, forbidden, tenant_suspended */
 export const requireApprovalReader = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
   const { state } = await requireApproval(ctx, session_id, message_id);
   if (ctx.principal.kind === 'runner') return;
   if (!(await ctx.may('agent:assign', state.agent_id))) await ctx.require('agent:chat:read', state.agent_id);
 };
 
-/** The agent's runner, and users who may read its chats. @throws Refusal not_found, forbidden, tenant_suspended */
+/** Requires the agent's runner, or a user who may read its chats. @throws Refusal not_found, forbidden, tenant_suspended */
 export const requireReader = async (ctx: Ctx, session_id: string): Promise<void> => {
   const { principal } = ctx;
   if (principal.kind === 'runner') return requireOwnRunner(ctx, principal, session_id);

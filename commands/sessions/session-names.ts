@@ -22,7 +22,7 @@ export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly 
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
 };
 
-/** Adds name and e-mail address. */
+/** Adds the authors' names and e-mail addresses. */
 export const withAuthors = <T extends { readonly created_by_id: string | null }>(ctx: Loads, messages: readonly T[]) => {
   const load = loadOnce(ctx);
   return Promise.all(

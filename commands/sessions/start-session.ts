@@ -83,7 +83,7 @@ const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id
   return { delivery_id, cron_occurrence_id, cause_kind: 'cron_job', cause_id: run.job_id };
 };
 
-/** From the request that starts the session. @throws Refusal invalid */
+/** Reads the origin from the request that starts the session. @throws Refusal invalid */
 const originOf = async (ctx: Ctx, input: Start): Promise<Origin> => {
   const { agent_id, delivery_id, cron_occurrence_id, user_id } = input;
   if (delivery_id !== null) return originOfDelivery(ctx, input, delivery_id);
@@ -113,7 +113,7 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
 
 const RUNNER_MESSAGE = 'may only be set by a person: a runner appends its messages after the start';
 
-/** As it may be stored; a person's is also screened. @throws Refusal invalid */
+/** Returns the title as it may be stored; a person's title is also screened. @throws Refusal invalid */
 const titleOf = async (ctx: Ctx, { title }: Start, continues: Continues | null): Promise<string | null> => {
   if (title === null) return continues?.title ?? null;
   return ctx.sideEffect(() => storableText(ctx, '/title', title));

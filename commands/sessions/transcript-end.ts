@@ -10,7 +10,7 @@ export const MESSAGE_OVERHEAD_BYTES = 400;
 /** Events that are read at once to find the last messages. */
 const EVENTS = 200;
 
-/** Those before a revision, the last one first. */
+/** Yields the events before a revision, the last one first. */
 const eventsBefore = async function* (ctx: Ctx, session_id: string, before: number) {
   for (let end = before; end > 0; end = Math.max(0, end - EVENTS)) {
     const from = Math.max(0, end - EVENTS);
@@ -44,7 +44,7 @@ export const lastMessages = async (
   return { from: 0, earlier: false };
 };
 
-/** Those that were added before a revision, in the order in which they were added. */
+/** Returns the files that were added before a revision, in the order in which they were added. */
 export const filesBefore = async (
   ctx: Ctx,
   session_id: string,

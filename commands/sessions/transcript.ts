@@ -11,7 +11,7 @@ import { loadSession } from './session-access.ts';
 import { sessionView, withAuthors } from './session-names.ts';
 import { filesBefore, lastMessages, MESSAGE_OVERHEAD_BYTES, PAGE_BYTES } from './transcript-end.ts';
 
-/** With the sent event before it; both null if the message is not sent to the runner. */
+/** The event that is sent to the runner, and the sent event before it; both null if the message is not sent. */
 type Sent = { readonly event_id: string | null; readonly previous_event_id: string | null };
 type MessageView = ReturnType<typeof messageView> & Sent;
 
@@ -20,10 +20,7 @@ const sentOf = (event: Recorded<Session.SessionEvent>): Sent =>
     ? { event_id: event.event_id, previous_event_id: event.data.previous ?? null }
     : { event_id: null, previous_event_id: null };
 
-/**
- * At most `limit`, from the revision `from` on. With `newest`, the last ones before `from` (by default, the end), still in the order of
- * writing.
- */
+/** At most `limit` messages from the revision `from` on. With `newest`, the last ones before `from` (by default, the end), oldest first. */
 export type TranscriptWindow = { readonly from?: number | undefined; readonly limit: number; readonly newest?: boolean | undefined };
 
 type Part = { readonly from: number; readonly until: number; readonly limit: number };
@@ -60,7 +57,7 @@ const readMessages = async (ctx: Ctx, session_id: string, { from, until, limit }
   return { messages, attachments, next: null };
 };
 
-/** At most `limit`; fewer if too large for one page. With the files that they name, also those added before the first message. */
+/** Reads at most `limit` messages, or as many as fit into one page. Also reads the files that they name, even if added before the first message. */
 const readLastMessages = async (ctx: Ctx, session_id: string, before: number, limit: number) => {
   const { from, earlier } = await lastMessages(ctx, session_id, { before, limit });
   const { messages, attachments } = await readMessages(ctx, session_id, { from, until: before - 1, limit });

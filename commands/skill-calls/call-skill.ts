@@ -26,8 +26,8 @@ export type SkillCall = {
 };
 
 /**
- * For a call with a valid token. `token`: of the recorded event; null for a repeat, or if the event is not in the log yet. `isRepeat`: an
- * earlier call had the same Idempotency-Key, and gives `id` and `outcome`.
+ * The outcome of a call with a valid token. `token`: of the recorded event; null for a repeat, or if the event is not in the log yet.
+ * `isRepeat`: an earlier call had the same Idempotency-Key, and gives `id` and `outcome`.
  */
 export type SkillCallOutcome = {
   readonly id: string;
@@ -45,7 +45,7 @@ const NO_SETTINGS = { is_paused: false, event_filter: [] };
 const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {}): Refusal =>
   new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
 
-/** For a call without a valid token: always the same, so that it does not reveal whether the webhook exists. */
+/** The answer to a call without a valid token: always the same, so that it does not reveal whether the webhook exists. */
 const notAccepted = (): Refusal =>
   rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
 
@@ -58,7 +58,7 @@ const REASONS: Partial<Record<RefusalCode, RefusalReason>> = {
   rate_limited: 'rate_limited',
 };
 
-/** Valid JSON that starts with a brace after whitespace. False if the first chunk is only whitespace. */
+/** Whether valid JSON starts with a brace after whitespace. False if the first chunk is only whitespace. */
 const isObject = (json: ReceivedBody): boolean => {
   const start = withoutByteOrderMark(chunksOf(json)[0]!);
   return start[start.findIndex((byte) => byte > 0x20)] === OPEN_OBJECT;

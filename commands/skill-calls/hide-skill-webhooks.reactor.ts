@@ -10,12 +10,12 @@ type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, {
 
 export type HidingEvent = Recorded<Cause>;
 
-/** After these, a webhook may have to be hidden. Also after an exposure: the skill may have been deleted or revoked at the same time. */
+/** After these events, a webhook may have to be hidden. An exposure counts, because the skill may have been deleted or revoked at the same time. */
 export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
 
 const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
 
-/** Why it must be hidden by the present state of skill and agent, regardless of the event. */
+/** Returns why the webhook must be hidden by the present state of skill and agent, regardless of the event. */
 const presentReason = async (
   { load }: ReactorCtx,
   { agent_id, id }: SkillWebhook.SkillWebhook,
@@ -30,7 +30,7 @@ const wasRevokedBy = (event: HidingEvent, { agent_id, exposed_through }: SkillWe
   event.type === 'AgentSkillRevoked' && event.id === agent_id && comparePositions(event.position, parseToken(exposed_through)!) > 0;
 
 /**
- * For a skill that was deleted, or taken from the webhook's agent. A repeat does nothing.
+ * Hides the webhook of a skill that was deleted, or taken from the webhook's agent. A repeat does nothing.
  * @throws Refusal not_found if the webhook's stream was deleted
  */
 export const hideSkillWebhook = async (ctx: ReactorCtx, event: HidingEvent): Promise<void> => {

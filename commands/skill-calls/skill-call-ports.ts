@@ -8,7 +8,7 @@ export type SkillTarget = {
   readonly fault: Extract<RefusalReason, 'hidden' | `skill_${string}` | 'tenant_suspended'> | null;
 };
 
-/** In addition to what is needed for the deliveries of providers. */
+/** The ports for skill calls, in addition to those for the deliveries of providers. */
 export type SkillCallPorts = {
   readonly deliveries: WebhookPorts;
   /** A promise only if something is not in memory. @throws Refusal unavailable */
@@ -19,7 +19,7 @@ export type SkillCallPorts = {
   readonly callId: (webhook: SkillWebhook, idempotency_key: string | undefined) => string;
   /** `sha256`: of the body. @throws Refusal unavailable */
   readonly recorded: (webhook: SkillWebhook, id: string) => Promise<{ readonly sha256: string; readonly isBlocked: boolean }>;
-  /** In the background: returns at once, so that the response does not wait. */
+  /** Records in the background: returns at once, so that the response does not wait. */
   readonly recordRefusal: (webhook: SkillWebhook, refused: Omit<RefusedCall, 'id'>) => void;
   /** The returned function waits until a fixed time after the start, so that the time that a refusal takes does not reveal its reason. */
   readonly startPause: () => () => Promise<void>;

@@ -61,7 +61,7 @@ export const exposeSkill = async (
   return { ...viewOf(ctx, loaded, isNew ? token : null), existed: !isNew };
 };
 
-/** Without its token. @throws Refusal not_found if the skill is not exposed */
+/** Returns the webhook without its token. @throws Refusal not_found if the skill is not exposed */
 export const readSkillWebhook = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<SkillWebhookView>> => {
   await checkSkill(ctx, skill_id);
   const loaded = await ctx.load(SkillWebhook, skill_id);

@@ -33,7 +33,7 @@ export const AgentSkillPermissionUpdate = z
   })
   .meta({ id: 'AgentSkillPermissionUpdate', examples: [{ permissions: [{ skill_id: 'cke0w9ax4rhv1tn7dq3zs5mjf', allowed: false }] }] });
 
-/** OWNERs and ADMINs of the tenant do. */
+/** Whether the caller sees all skills: OWNERs and ADMINs of the tenant do. */
 export const seesAllSkills = (ctx: Ctx): Promise<boolean> => ctx.may('tenant:skills:write');
 
 /** Skills that are not deleted, by id. */
@@ -53,7 +53,7 @@ export const loadUsableSkills = async (ctx: Ctx, agent: Agent.Agent) => {
   return { usable: loaded.filter(({ state }) => state.status === 'live'), loaded };
 };
 
-/** For the agent's runner. @throws Refusal not_found, forbidden if the caller uses no runner key */
+/** Loads a skill that the agent may use, for its runner. @throws Refusal not_found, forbidden if the caller uses no runner key */
 export const loadUsableSkill = async (ctx: Ctx, { agent_id, skill_id }: Record<'agent_id' | 'skill_id', string>): Promise<Skill.Skill> => {
   const { state: agent } = await requireRunner(ctx, agent_id);
   const { state: skill } = await ctx.load(Skill, skill_id);
@@ -63,7 +63,7 @@ export const loadUsableSkill = async (ctx: Ctx, { agent_id, skill_id }: Record<'
 
 type SkillRef = { readonly skill_id: string; readonly pointer: string };
 
-/** Each must exist, and be visible to the caller or already the agent's. @throws Refusal invalid */
+/** Checks that each skill exists, and is visible to the caller or already the agent's. @throws Refusal invalid */
 const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef[], known: readonly string[]): Promise<void> => {
   const seesAll = await seesAllSkills(ctx);
   const skills = await loadLiveSkills(
@@ -83,7 +83,7 @@ export const grantView = (agent: Agent.Agent, skill_id: string) => {
 };
 
 /**
- * If the agent has it, only whether it is enabled changes.
+ * If the agent already has the skill, this only enables or disables it.
  * @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill, conflict if the agent has too many
  */
 export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGrant, 'tenant_id' | 'agent_id'>) => {
@@ -98,7 +98,7 @@ export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGr
   return { ...loaded, state: grantView(loaded.state, skill_id), existed };
 };
 
-/** Takes the configuration, too. @throws Refusal not_found if the agent does not have the skill, or if it is deleted */
+/** Also removes the configuration. @throws Refusal not_found if the agent does not have the skill, or if it is deleted */
 export const revokeAgentSkill = async (ctx: Ctx, { agent_id, skill_id }: { agent_id: string; skill_id: string }) => {
   await checkOnce(ctx, async () => void (await loadAgentSkill(ctx, agent_id, skill_id)));
   return ctx.transact(Agent, agent_id, revokeSkill(skill_id));

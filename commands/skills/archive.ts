@@ -1,7 +1,7 @@
 /** `size`: unpacked bytes. */
 export type ArchiveFile = { readonly path: string; readonly size: number };
 
-/** Breaks no rule. `kept`: bytes of the files that the caller wanted to keep, by path. */
+/** An archive that breaks no rule. `kept`: bytes of the files that the caller wanted to keep, by path. */
 export type UnpackedArchive = { readonly files: readonly ArchiveFile[]; readonly kept: ReadonlyMap<string, Uint8Array> };
 
 /** Which files are kept, how many bytes each may have, and what else to do with files. */
@@ -19,6 +19,6 @@ export const TAIL_BYTES = 65_557;
 
 /**
  * Unpacks in memory, checks each entry, and keeps only selected files. Archives inside are not unpacked.
- * @throws Refusal invalid if it is no zip archive, is damaged, or breaks a rule (domain/skills/archive-rules.ts)
+ * @throws Refusal invalid if it is not a zip archive, is damaged, or breaks a rule (domain/skills/archive-rules.ts)
  */
 export type Unpack = (archive: Uint8Array, keep: KeepFiles) => Promise<UnpackedArchive>;

@@ -8,7 +8,7 @@ export type PackageFile = { readonly path: string; readonly size_bytes: number; 
 /** Null if the archive cannot be read soon: a runner then gets everything else, and learns the reason when it fetches the archive. */
 export type PackageFiles = (blobs: Blobs, package_digest: string) => Promise<readonly PackageFile[] | null>;
 
-/** With their digests. @throws Refusal if the archive cannot be read */
+/** Returns the files of an archive, with their digests. @throws Refusal if the archive cannot be read */
 export const filesInArchive = async (unpack: Unpack, archive: Uint8Array): Promise<readonly PackageFile[]> => {
   const counters = new Map<string, ReturnType<typeof sha256Counter>>();
   const counterOf = (path: string) => counters.get(path) ?? sha256Counter();

@@ -20,7 +20,7 @@ export type PlatformSignature = { readonly signature: string; readonly key_id: s
 /** The counts so far; `progress` is null if all events are counted. */
 export type CountedEvents = { readonly counts: EventCounts; readonly progress: CountProgress | null };
 
-/** In addition to the streams of aggregates. */
+/** What an erasure removes in addition to the streams of aggregates. */
 export type ErasurePorts = {
   /** Returns when the tenant's data key was destroyed (RFC 3339 UTC), now or before. @throws Refusal unavailable */
   readonly destroyKey: (tenant_id: string) => Promise<string>;
@@ -62,7 +62,7 @@ export const advanceErasure = async (
   return change(recordErased(counts, await run(ports.newestKeyId)));
 };
 
-/** Signed by the platform, the same in every call. @throws Refusal unavailable */
+/** The receipt is signed by the platform, and the same in every call. @throws Refusal unavailable */
 export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, record: ErasureRecord) => {
   const { key_destroyed_at, position, streams, events } = record;
   const signed = await sign(receiptText(tenant_id, record), record.key_id);

@@ -44,7 +44,7 @@ const SECRET_LENGTH = 32;
 const HOUR_MS = 3_600_000;
 
 /**
- * The member can get an API key with it once. It replaces an earlier one.
+ * The member can get one API key with the invitation, which replaces an earlier invitation.
  * @throws Refusal not_found, rate_limited, forbidden if the member has more rights than the caller
  */
 export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }): Promise<Loaded<InvitationView>> => {
@@ -77,7 +77,7 @@ export const findInvitee = async (ctx: Pick<Ctx, 'load'> & UsesSecrets<'digest'>
   return invitee;
 };
 
-/** By their name or, without one, their e-mail address. */
+/** Returns the user's name or, without one, the e-mail address. */
 const nameOf = ({ name, email }: User.User): string => name ?? email;
 
 /**
@@ -113,8 +113,8 @@ const createOnce =
   };
 
 /**
- * Creates an API key in the context's tenant, and returns its text. It is derived from the token: never a second one, and an interrupted
- * request can be repeated.
+ * Creates an API key in the context's tenant, and returns its text. The key is derived from the token, so an interrupted request can be
+ * repeated without a second key.
  * @throws Refusal unauthorized if the invitation is not valid, was used or has expired, tenant_suspended
  */
 export const acceptInvitation = async (

@@ -91,14 +91,17 @@ export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   return loaded;
 };
 
-/** For the platform, which also lists tenants that are closed for good. @throws Refusal not_found if it does not exist or was erased */
+/**
+ * Loads the tenant for the platform, which also lists tenants that are closed for good.
+ * @throws Refusal not_found if it does not exist or was erased
+ */
 export const loadKeptTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   assertKept(loaded.state);
   return loaded;
 };
 
-/** Also creates its owner, and an API key of the owner (`owner_key` in the response). @throws Refusal slug_taken, invalid */
+/** Also creates the tenant's owner, and an API key of the owner (`owner_key` in the response). @throws Refusal slug_taken, invalid */
 export const createTenant = async (
   ctx: Ctx,
   { owner_email, plan_id = defaultPlanId(ctx.secrets), ...fields }: Input<typeof TenantCreate>,
@@ -113,7 +116,7 @@ export const createTenant = async (
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // After the tenant, so that no user is registered if the slug is taken.
+  // Register the user after the tenant is created: no user must be registered if the slug is taken.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,

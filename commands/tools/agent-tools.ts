@@ -29,7 +29,7 @@ export const AgentToolGrant = z
   })
   .meta({ id: 'AgentToolGrant' });
 
-/** As the API shows it. */
+/** Returns a tool of an agent as the API shows it. */
 export const agentToolView = (agent: Agent.Agent, tool_id: string) => ({ agent_id: agent.id, tool_id, ...agent.tools[tool_id]! });
 
 /** @throws Refusal invalid if there is no such tool, or the configuration does not match its input schema */

@@ -22,10 +22,7 @@ export const ConnectorTools = z
   })
   .transform((tools) => ({ tools }));
 
-/**
- * Reserves ids of tools that the connector did not provide before. All tools of a sync become visible at the same moment, by one event of
- * the connector.
- */
+/** Reserves ids of tools that the connector did not provide before. One event of the connector makes all tools of a sync visible at once. */
 const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector.ConnectorTool[]): Promise<void> => {
   for (let from = 0; from < tools.length; from += PARALLEL_RESERVATIONS)
     await Promise.all(

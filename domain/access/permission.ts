@@ -58,7 +58,7 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
   return role === 'MEMBER' ? permission === 'tenant:agents:create' : permission === 'tenant:audit:read';
 };
 
-/** From the user's role in the tenant, role on the agent, or grant. A user who is not a member has no permission. */
+/** The permission can come from the user's role in the tenant, role on the agent, or a grant. A user who is not a member has no permission. */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
   if (!member) return false;

@@ -12,11 +12,11 @@ export type LimitedFlow = 'clone' | 'invite' | 'checkout' | 'publish';
 export type RateLimitPolicies = {
   /** Per API key (including runner keys) or signed-in user. Only stops clients that are out of control. */
   readonly credential: RateLimitPolicy;
-  /** For all API keys of one tenant together. */
+  /** The limit for all API keys of one tenant together. */
   readonly tenant: RateLimitPolicy;
   /** Per platform key or signed-in super-admin. Only stops clients that are out of control. */
   readonly platform: RateLimitPolicy;
-  /** For requests with invalid credentials, per IP address. */
+  /** The limit for requests with invalid credentials, per IP address. */
   readonly badCredentials: RateLimitPolicy;
   readonly flows: Readonly<Record<LimitedFlow, RateLimitPolicy>>;
 };
@@ -39,7 +39,7 @@ export const RATE_LIMIT_POLICIES: RateLimitPolicies = {
 /** For new webhook deliveries to one tenant; `quota` is per minute, by the tenant's plan. */
 export const deliveryPolicy = (quota: number): RateLimitPolicy => ({ name: 'webhooks', quota, seconds: 60 });
 
-/** Each `key` (such as a tenant id) has a bucket of its own; the request takes one token from it. */
+/** Each `key` (such as a tenant id) has its own bucket; the request takes one token from it. */
 export type RateLimitCharge = { readonly policy: RateLimitPolicy; readonly key: string };
 
 type Caller = Exclude<Principal, { kind: 'system' }>;

@@ -23,7 +23,7 @@ type CloneIdentity = {
 type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: ReadonlySet<string> };
 
 /**
- * Lists each field that is no plain setting, so that a field that is added to agents later is not copied by mistake. Never copied: secrets
+ * Lists each field that is not a plain setting, so that a field that is added to agents later is not copied by mistake. Never copied: secrets
  * (also configurations of skills), roles, grants.
  */
 export const clone =

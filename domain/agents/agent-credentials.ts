@@ -9,8 +9,9 @@ type Gift = { readonly identity_id: string; readonly credential_label: string; r
 export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentials).length >= MAX_AGENT_CREDENTIALS;
 
 /**
- * Does nothing if the agent has it from this link or a later one. At the maximum number, credentials in `unlinked` (no longer linked) make
- * room, except those that were given again. @throws Refusal not_found, conflict if it would have too many credentials
+ * Does nothing if the agent already has the credential from this link or a later one. At the maximum number, drops credentials in
+ * `unlinked` (no longer linked), except those that were given again.
+ * @throws Refusal not_found, conflict if it would have too many credentials
  */
 export const giveCredential =
   (gift: Gift, unlinked: Agent['credentials'] = {}) =>
@@ -29,7 +30,7 @@ export const giveCredential =
     return [...superseded, { type: 'AgentCredentialGiven', data: gift }];
   };
 
-/** Does nothing if the agent does not have it. @throws Refusal not_found if the agent does not exist */
+/** Does nothing if the agent does not have the credential. @throws Refusal not_found if the agent does not exist */
 export const takeCredential =
   (identity_id: string) =>
   (agent: Agent): AgentEvent[] => {

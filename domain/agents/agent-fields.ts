@@ -1,4 +1,4 @@
-/** For the API documents. Plain settings have theirs in plain-settings.ts. */
+/** The fields of an agent in the API documents. Plain settings have theirs in plain-settings.ts. */
 export const AGENT_FIELDS = {
   name: { description: 'The name that people see: letters, digits, spaces and hyphens', examples: ['Reviewer'] },
   slug: { description: 'The unique name in the tenant, for programs; it never changes', examples: ['reviewer'] },

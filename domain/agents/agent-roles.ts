@@ -84,7 +84,7 @@ export const revokeRole =
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
 
-/** In addition to any role that the member has. @throws Refusal not_found, invalid if the user is not a member */
+/** The grant is in addition to any role of the member. @throws Refusal not_found, invalid if the user is not a member */
 export const grant =
   (user_id: string, role: GrantRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {

@@ -19,7 +19,7 @@ const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
 export const isFull = ({ tools }: Agent): boolean => Object.keys(tools).length >= MAX_AGENT_TOOLS;
 
 /**
- * At the maximum number of tools, those in `removed`, which no longer exist, make room.
+ * At the maximum number of tools, drops those in `removed`, which no longer exist.
  * @throws Refusal not_found, conflict if there would be too many tools or too long configurations
  */
 export const grantTool =

@@ -74,7 +74,7 @@ export type Agent = AgentParts & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /** From the agent that was cloned, until this agent's own Slack settings are changed. Null if it is not a clone. */
+  /** The settings of the cloned agent, until this agent's own Slack settings are changed. Null if this agent is not a clone. */
   inherited_slack_config: SlackConfig | null;
   /** The last event that turned the restriction to admins on or off. */
   admin_only_by: EventRef | null;
@@ -84,7 +84,7 @@ export type Agent = AgentParts & {
   updated_at: string;
 };
 
-/** The settings that a restore to an earlier revision sets, besides the model chain. */
+/** The settings that a restore to an earlier revision sets, in addition to the model chain. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
 
@@ -231,7 +231,7 @@ export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data
 /** The deleted agent can then no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
-/** It can be restored until another agent uses its slug, but loses the tenant's credentials. @throws Refusal not_found */
+/** The agent can be restored until another agent uses its slug. It loses the tenant's credentials. @throws Refusal not_found */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
   return [{ type: 'AgentDeleted', data: {} }];

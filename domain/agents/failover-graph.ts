@@ -20,8 +20,8 @@ export const evolve = ({ chains }: FailoverGraph, { data }: Recorded<FailoverEve
 });
 
 /**
- * From the model's own stream (`models`) and from this graph: a change is recorded here first, and may fail before it is recorded in the
- * model's stream.
+ * Returns the next models by the model's own stream (`models`) and by this graph: a change is recorded here first, and may fail before it
+ * is recorded there.
  */
 export const nextOf = ({ chains }: FailoverGraph, models: ById<readonly string[]>, id: string): readonly string[] => [
   ...new Set([...(models[id] ?? []), ...(chains[id] ?? [])]),

@@ -89,7 +89,7 @@ export const assertExists = (model: Model): void => {
   if (model.status === 'absent') throw new Refusal('not_found', 'There is no such model');
 };
 
-/** A change of the status gets an event of its own. @throws Refusal not_found */
+/** A change of the status gets its own event. @throws Refusal not_found */
 export const update =
   (changes: ModelChanges) =>
   (model: Model): ModelEvent[] => {

@@ -30,9 +30,7 @@ export const editDistance = (from: string, to: string, limit: number): number =>
 
 const shortened = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
 
-/**
- * The most similar first. A name is similar if at most about a third of its characters differ (see `limit`), or if one contains the other.
- */
+/** The most similar first. A name is similar if at most about a third of its characters differ (see `limit`), or if one contains the other. */
 export const nearestNames = (wanted: string, names: readonly string[], count: number): string[] => {
   const text = shortened(wanted);
   const limit = Math.min(MAX_DISTANCE, Math.max(2, Math.floor(text.length / 3)));

@@ -5,7 +5,7 @@ export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 
 type Meta = { readonly description: string; readonly examples?: unknown[] };
 
-/** Can be empty (null), which is the default. */
+/** A setting that can be empty (null), which is the default. */
 const optional = <Value extends z.ZodType, Stored extends z.ZodType>(value: Value, stored: Stored, meta: Meta) => ({
   initial: null as z.output<Stored> | null,
   create: value.nullable().default(null).meta(meta),
@@ -13,7 +13,7 @@ const optional = <Value extends z.ZodType, Stored extends z.ZodType>(value: Valu
   read: stored.nullable().meta(meta),
 });
 
-/** Always has a value; null in an update resets it to `initial`. */
+/** A setting that always has a value; null in an update resets it to `initial`. */
 const required = <Value extends z.ZodType, Stored extends z.ZodType>(
   value: Value,
   stored: Stored,

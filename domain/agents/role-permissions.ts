@@ -30,7 +30,7 @@ export const LABELS = Object.keys(PERMISSION_OF_LABEL) as AgentLabel[];
 const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
 
-/** For tenants that have not changed them. */
+/** The role permissions of tenants that have not changed them. */
 export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };
 
 export type LabeledPermission = { readonly id: AgentPermission; readonly label: AgentLabel };

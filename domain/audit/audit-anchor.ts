@@ -19,7 +19,7 @@ export type AnchoredHead = {
 };
 
 export type AuditAnchorEvent = { type: 'AuditHeadAnchored'; data: AnchoredHead };
-/** Of the newest head that was received; `size` (number of entries) is 0 if none was. */
+/** The newest head that was received; `size` (number of entries) is 0 if none was. */
 export type AuditAnchor = { readonly version: HeadVersion; readonly size: number };
 
 export const initial: AuditAnchor = { version: 1, size: 0 };

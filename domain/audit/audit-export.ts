@@ -1,8 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/**
- * Each export has its own stream: an event in the tenant's stream would change the tenant's revision, although an export changes nothing.
- */
+/** Each export has its own stream: an event in the tenant's stream would change the tenant's revision, although an export changes nothing. */
 export const category = 'export';
 
 /** `filter`: the query parameters that selected the entries; absent if all were exported. */

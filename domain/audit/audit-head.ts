@@ -12,8 +12,8 @@ export const HEAD_INTERVAL_MS = 300_000;
 export type Leaf = { readonly leaf: Hash; readonly position: Position };
 
 /**
- * Before a new head is added. `position` of the last entry; null if the tree is empty. The larger tree is computed from `peaks` (see
- * `TreeEnd`).
+ * The tree before a new head is added. `position`: that of the last entry; null if the tree is empty. The larger tree is computed from
+ * `peaks` (see `TreeEnd`).
  */
 export type TreeBefore = { readonly size: number; readonly position: string | null; readonly peaks: readonly Hash[] };
 
@@ -29,7 +29,7 @@ export type AuditHeadFields = {
   readonly version?: HeadVersion;
   readonly size: number;
   readonly root: Hash;
-  /** Of the last entry of the tree, as a consistency token. */
+  /** The position of the last entry of the tree, as a consistency token. */
   readonly position: string;
   readonly at: string;
   readonly signature: string;

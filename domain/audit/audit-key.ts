@@ -33,7 +33,7 @@ export const evolve = ({ keys }: AuditKeys, { type, data, at }: Recorded<AuditKe
   }
 };
 
-/** The previous key signs it to confirm its successor. The form of this text must never change. */
+/** The text that the previous key signs to confirm its successor. Its form must never change. */
 export const keyText = ({ key_id, public_key }: Pick<AuditKey, 'key_id' | 'public_key'>): string =>
   ['annals audit key v1', key_id, public_key].join('\n');
 

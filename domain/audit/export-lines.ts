@@ -6,9 +6,7 @@ export const EXPORT_FORMAT = 'annals export v2';
 
 export type ExportKind = 'manifest' | 'key' | 'event' | 'head' | 'proof' | 'end';
 
-/**
- * Each line has its line break. `text` is the JSON text of the content; `end` returns the last line, with the SHA-256 of all lines before.
- */
+/** Each line has its line break. `text` is the JSON text of the content; `end` returns the last line, with the SHA-256 of all lines before. */
 export const createExportLines = () => {
   const hash = createHash('sha256');
   let count = 0;

@@ -131,7 +131,7 @@ const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): numb
 
 export type ScoredTask = TaskResult & { readonly task_id: string };
 
-/** Those of tasks of the run without a result yet; of two results for a task in one report, the first. */
+/** Returns the results of tasks of the run that have none yet; if a report has two results for a task, the first one. */
 export const newResults = (run: BenchmarkRun, agent_id: string, results: readonly ScoredTask[]): readonly ScoredTask[] => {
   if (!isOpen(run) || run.agent_id !== agent_id) return [];
   const tasks = new Set(run.task_ids);

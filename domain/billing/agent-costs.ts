@@ -1,4 +1,4 @@
-/** By agent, model and cause (what started the session, such as an integration). The cost is in micro-dollars. */
+/** Usage by agent, model and cause (what started the session, such as an integration). The cost is in micro-dollars. */
 export type UsageRow = UsageTotals & {
   readonly agent_id: string;
   /** Empty if the messages of this usage name no model. */

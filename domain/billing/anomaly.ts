@@ -10,7 +10,7 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** In micro-dollars. `spread`: median absolute deviation. A day is unusual from `floor` on. */
+/** Amounts in micro-dollars. `spread`: median absolute deviation. A day is unusual from `floor` on. */
 export type UsualCost = { readonly median: number; readonly spread: number; readonly floor: number };
 
 /**

@@ -19,12 +19,12 @@ export const MAX_RECORDED_REFUSALS = 100;
 
 type OfHour = { agent_id: string; hour: string };
 
-/** Null if the runner does not name it. */
+/** Each is null if the runner does not name it. */
 type Purpose = { session_id: string | null; model_id: string | null };
 
 type ReservationFields = Purpose & { reservation_id: string; amount_micros: number; expires_at: string };
 
-/** Of the session's messages in this hour, so far. */
+/** The cost of the session's messages in this hour, so far. */
 export type SessionCost = { readonly session_id: string; readonly cost_micros: number };
 
 export type BudgetEvent =
@@ -178,7 +178,7 @@ const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, 
   }));
 };
 
-/** `costs`: of the messages of its session, as far as they are known. */
+/** `costs`: the known costs of the messages of its session. */
 export type Request = ReservationFields & { readonly costs: readonly SessionCost[] };
 
 /** Does nothing if the id exists. @throws Refusal budget_exceeded if more than the limit would be spent or reserved */
@@ -207,7 +207,7 @@ export const recordRefusal =
   };
 
 /**
- * Also after it expired, because the money has been spent. Repeating the same amount does nothing.
+ * Settles a reservation, even after it expired, because the money has been spent. Repeating the same amount does nothing.
  * @throws Refusal not_found, conflict if it was settled with another amount
  */
 export const settle =

@@ -13,7 +13,7 @@ import {
 /** Amounts are in micro-dollars. */
 export type BudgetUsage = {
   readonly reserved: number;
-  /** At the end of the hour or, if the hour has not ended, at the time `until`. */
+  /** The commitment at the end of the hour or, if the hour has not ended, at the time `until`. */
   readonly commitment: Commitment;
   readonly refused: number;
   readonly refused_sessions: number;
@@ -24,7 +24,7 @@ export type BudgetUsage = {
 
 type Attempt = Recorded<Extract<BudgetEvent, { type: 'BudgetReserved' | 'BudgetRefused' }>>;
 
-/** To find out how another limit would have worked. Never settled, so it counts until the end of the hour. */
+/** Grants the attempt, to find out how another limit would have worked. It is never settled, so it counts until the end of the hour. */
 const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
   if (attempt.type === 'BudgetReserved') return attempt;
   const { agent_id, hour, session_id, model_id, amount_micros, reservation_id = `refused-${index}` } = attempt.data;

@@ -4,7 +4,7 @@ import type { Recorded } from '../event.ts';
 export const category = 'seller';
 export const platform = true;
 
-/** As an event of the provider reports it. `connected`: the onboarding is completed. `created`: of the event, in Unix seconds. */
+/** The report of one event of the provider. `connected`: the onboarding is completed. `created`: of the event, in Unix seconds. */
 export type SellerReport = {
   readonly event_id: string;
   readonly event_type: string;

@@ -16,7 +16,7 @@ export const SUBSCRIPTION_STATUSES = [
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
 /**
- * As one event of the payment provider reports it. `created`: of the event, in Unix seconds. `plan_id`: the plan of the price; null if it
+ * The report of one event of the payment provider. `created`: of the event, in Unix seconds. `plan_id`: the plan of the price; null if it
  * belongs to none.
  */
 export type SubscriptionReport = {
@@ -48,10 +48,10 @@ const PLAN_STATUS: Readonly<Record<SubscriptionStatus, PlanStatus | null>> = {
   canceled: 'canceled',
 };
 
-/** The strongest first; of several subscriptions, the strongest decides. */
+/** The strongest first. If there are several subscriptions, the strongest decides. */
 const PRECEDENCE: readonly PlanStatus[] = ['active', 'trialing', 'past_due', 'canceled'];
 
-/** Can still cost money: with one of these, a second subscription is refused, because the tenant would pay for both. */
+/** The statuses that can still cost money: with one of these, a second subscription is refused, because the tenant would pay for both. */
 const OPEN: readonly SubscriptionStatus[] = ['trialing', 'active', 'past_due', 'unpaid', 'paused'];
 
 const compareTexts = (a: string, b: string): number => Number(a > b) - Number(a < b);
@@ -87,7 +87,7 @@ export const effectiveSubscription = (subscriptions: Subscriptions): Subscriptio
 export const hasOpenSubscription = (subscriptions: Subscriptions): boolean =>
   Object.values(subscriptions).some(({ status }) => OPEN.includes(status));
 
-/** At the payment provider, as the newest report states it. */
+/** Returns the customer id at the payment provider, as the newest report states it. */
 export const customerOf = (subscriptions: Subscriptions): string | null =>
   Object.values(subscriptions).reduce<SubscriptionReport | null>(
     (newest, one) => (newest && (newest.created - one.created || compareTexts(newest.event_id, one.event_id)) >= 0 ? newest : one),

@@ -17,7 +17,7 @@ const isDecodable = (charset: string): boolean => {
   }
 };
 
-/** UTF-16 encodes no form, because the bytes of a form are ASCII. */
+/** A form is never in UTF-16, because the bytes of a form are ASCII. */
 const isSupported = (media: Media, charset: string): boolean => isDecodable(charset) && !(media === 'form' && isUtf16(charset));
 const isUtf16 = (charset: string): boolean => new TextDecoder(charset).encoding.startsWith('utf-16');
 
@@ -39,8 +39,8 @@ export const bodyTypeOf = (contentType: string | undefined): BodyType | TypeFaul
 };
 
 /**
- * For JSON whose content type names no charset: its first two characters are ASCII, or one is a byte order mark. Null for UTF-8, or no
- * JSON in any charset.
+ * For JSON whose content type names no charset: its first two characters are ASCII, or one is a byte order mark. Null for UTF-8, or if the
+ * bytes are not JSON in any charset.
  */
 export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-32' | null => {
   if (first === undefined || second === undefined) return null;

@@ -6,19 +6,19 @@ import { replaceValues, type ValuePath } from './json-values.ts';
 /** Returns the same text if it is to be kept. */
 export type MapText = (text: string) => string;
 
-/** For the checks. The body is decoded only once, when a check first needs it. */
+/** The content of a body for the checks. It is decoded only once, when a check first needs it. */
 export type BodyContent = {
   readonly bytes: Uint8Array;
   /** Decoded as UTF-8; JSON escapes and percent-encoding are not decoded. */
   readonly text: () => string;
   /**
-   * Decoded. Of JSON: member names, strings, and numbers as written. Of a form: names and values of its fields or, with a field `payload`,
-   * the texts of the JSON in it.
+   * The decoded texts. For JSON: member names, strings, and numbers as written. For a form: names and values of its fields or, with a field
+   * `payload`, the texts of the JSON in it.
    */
   readonly texts: () => readonly string[];
   /**
-   * The JSON of the body or of the field `payload`; of a form without JSON, its fields. Two if a name occurs several times: one with the
-   * last value, the other with the first.
+   * The JSON of the body or of the field `payload`; for a form without JSON, its fields. There are two readings if a name occurs several
+   * times: one with the last value, the other with the first.
    */
   readonly readings: () => readonly unknown[];
   /** Replaces each of the `texts`. Returns the same bytes if no text changes. JSON stays valid JSON. */
@@ -63,9 +63,7 @@ const replaceFields = (form: string, paths: readonly ValuePath[], text: string):
   return new URLSearchParams(formFields(form).map(([name, value]) => [name, names.has(name) ? text : value])).toString();
 };
 
-/**
- * The JSON of the body or its field `payload`; of a form without JSON, the names and values of its fields in UTF-8, each between spaces.
- */
+/** The JSON of the body or its field `payload`; for a form without JSON, the names and values of its fields in UTF-8, each between spaces. */
 export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): Uint8Array => {
   if (media === 'json') return bytes;
   if (json === 'json') return payloadOf(bytes)!;

@@ -40,11 +40,11 @@ export type InspectedBody = {
   readonly sha256: string;
   readonly json: BodyVerdict;
   readonly fields: Readonly<Record<string, string>>;
-  /** Fields with another type, several different values, or bytes that are no text. */
+  /** Fields with another type, several different values, or bytes that are not text. */
   readonly unclear?: readonly string[];
   /** The body should be JSON, and is not, because its bytes are not valid UTF-8. */
   readonly isNotUtf8?: true;
-  /** Why the body is no JSON although it should be; absent if it is no UTF-8. */
+  /** Why the body is not JSON although it should be; absent if it is not UTF-8. */
   readonly fault?: string;
 };
 
@@ -107,7 +107,7 @@ const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<s
   return found;
 };
 
-/** The value of the JSON or, of a form without JSON, the fields; null if neither. */
+/** The value of the JSON or, for a form without JSON, the fields; null if neither. */
 export const contentOf = (contentType: string, body: Uint8Array): unknown => {
   const bytes = jsonIn(mediaOf(contentType) ?? 'json', body);
   try {

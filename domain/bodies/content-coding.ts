@@ -2,7 +2,7 @@
 export const CODINGS = ['gzip', 'deflate', 'br', 'zstd'] as const;
 export type Coding = (typeof CODINGS)[number];
 
-/** A body must not be packed more often than this. */
+/** The maximum number of content codings of a body. */
 const MAX_CODINGS = 3;
 
 const codingOf = (name: string): Coding | undefined => CODINGS.find((known) => known === name || `x-${known}` === name);

@@ -10,7 +10,7 @@ export const CHUNK_BYTES = 900_000;
 /** 25 MiB. */
 export const MAX_BODY_BYTES = 26_214_400;
 
-/** What is too large for one event is divided into chunks, which share the memory of `bytes`. */
+/** Divides a body that is too large for one event into chunks, which share the memory of `bytes`. */
 export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
   if (bytes.length <= CHUNK_BYTES) return bytes;
   const count = Math.ceil(bytes.length / CHUNK_BYTES);

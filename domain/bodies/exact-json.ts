@@ -1,6 +1,6 @@
 import { parseWithNumbers } from './json-values.ts';
 
-/** Longest exponent and most digits of a number that is computed exactly; others are as for JSON.parse. */
+/** The longest exponent and the most digits of a number that is read exactly; JSON.parse reads others. */
 const MAX_EXPONENT = 400;
 const MAX_DIGITS = 1_000;
 const WHOLE = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -20,7 +20,7 @@ export const exactNumber = (source: string): number | bigint => {
 
 const TOKEN = /\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/gy;
 
-/** Of several members with the same name, keeps the first, as some programs do; JSON.parse keeps the last. */
+/** If several members have the same name, keeps the first, as some programs do; JSON.parse keeps the last. */
 const parseKeepingFirst = (text: string): unknown => {
   TOKEN.lastIndex = 0;
   const next = (): string => TOKEN.exec(text)![0].trim();
@@ -79,9 +79,7 @@ const hasLongNumber = (json: string): boolean => {
 export const parseExactNumbers = (json: string): unknown =>
   hasLongNumber(json) ? parseWithNumbers(json, (_, source) => exactNumber(source)) : (JSON.parse(json) as unknown);
 
-/**
- * Two values if an object has several members with the same name: some programs keep the last, others the first. Whole numbers are exact.
- */
+/** Two values if an object has several members with the same name: some programs keep the last, others the first. Whole numbers are exact. */
 export const readings = (json: string): readonly unknown[] => {
   const last = parseExactNumbers(json);
   return membersOf(json) === membersIn(last) ? [last] : [last, parseKeepingFirst(json)];

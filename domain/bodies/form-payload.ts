@@ -15,10 +15,10 @@ export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
-/** Also if its value cannot be decoded. */
+/** True also if the value of the field cannot be decoded. */
 export const hasPayload = (form: Uint8Array): boolean => fieldStart(form) >= 0;
 
-/** In the field that `payloadOf` reads. All other bytes stay unchanged. */
+/** Replaces the payload in the field that `payloadOf` reads. All other bytes stay unchanged. */
 export const replacePayload = (form: Uint8Array, payload: string): Uint8Array => {
   const start = fieldStart(form);
   const end = form.indexOf(AMPERSAND, start);

@@ -10,7 +10,7 @@ type SourceJson = {
 };
 const sourceJson = JSON as unknown as SourceJson;
 
-/** `map` gets each number, and its text, and returns the value in its place. */
+/** `map` gets each number, and its text, and returns the value that replaces it. */
 export const parseWithNumbers = (json: string, map: (number: number, source: string) => unknown): unknown =>
   sourceJson.parse(json, (_, value, { source }) => (typeof value === 'number' ? map(value, source!) : value));
 
@@ -22,10 +22,7 @@ const UNUSUAL_NUMBER = /(?:"\s*:|[[,])\s*(?:-?\d{16}|-?\d+[.eE]|-0)|^\s*-?\d/;
 
 const keepDigits = (number: number, source: string): unknown => (String(number) === source ? number : sourceJson.rawJSON(source));
 
-/**
- * A number that JavaScript would write with other digits is a raw number, which JSON.stringify writes as in the text. All else as
- * JSON.parse.
- */
+/** A number that JavaScript would write with other digits is a raw number, which JSON.stringify writes as in the text. All else as JSON.parse. */
 export const parseForDisplay = (json: string): unknown =>
   UNUSUAL_NUMBER.test(json) ? parseWithNumbers(json, keepDigits) : (JSON.parse(json) as unknown);
 
@@ -34,7 +31,7 @@ export const isRawNumber = (value: unknown): boolean => sourceJson.isRawJSON(val
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** By defining it: an assignment to a member `__proto__` would change the prototype instead. */
+/** Defines the member: an assignment to a member `__proto__` would change the prototype instead. */
 const setMember = (container: object, name: string | number, value: string): void =>
   void Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
 

@@ -1,10 +1,7 @@
 import type { Recorded } from '../event.ts';
 import { conflict, Refusal } from '../refusal.ts';
 
-/**
- * A runner asks for a value that its agent lacks, such as a password. The value that a person submits is stored in the configuration of a
- * skill.
- */
+/** A runner requests a value that its agent lacks, such as a password. The value that a person submits is stored in the configuration of a skill. */
 export const category = 'credentialrequest';
 
 export const REQUEST_LIFETIME_DAYS = 7;

@@ -10,6 +10,6 @@ const encode = (text: string): string =>
  */
 const encodePath = (name: string): string => encodeURI(name).replace(/[?#]/g, encodeURIComponent);
 
-/** As libpq reads it. */
+/** Returns the URL in the form that libpq reads. */
 export const databaseUrl = ({ host, port, database, username, sslmode }: DatabaseAccess, password: string): string =>
   `postgresql://${encode(username)}:${encode(password)}@${host}:${port}/${encodePath(database)}?sslmode=${sslmode}`;

@@ -74,7 +74,7 @@ export const assertStarted = (link: IdentityLink, state_digest: string, browser_
   if (!isSameDigest(link.state_digest, state_digest) || !isSameDigest(link.browser_digest, browser_digest)) throw notStarted();
 };
 
-/** After the redirect back, `state` cannot be used a second time. @throws Refusal unauthorized as `assertStarted` */
+/** Ends the wait for the redirect, so `state` cannot be used a second time. @throws Refusal unauthorized as `assertStarted` */
 export const answer =
   (state_digest: string, browser_digest: string, at: string) =>
   (link: IdentityLink): IdentityLinkEvent[] => {

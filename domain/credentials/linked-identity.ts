@@ -21,7 +21,7 @@ export type DatabaseAccess = {
   readonly sslmode: SslMode;
 };
 
-/** `sealed_tokens`: encrypted. `expires_at`: of the access token; null if it never does. */
+/** `sealed_tokens`: encrypted. `expires_at`: of the access token; null if it does not expire. */
 export type Tokens = {
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
@@ -62,10 +62,7 @@ export type LinkedIdentity = {
   readonly sealed: string | null;
   readonly created_at: string;
   readonly updated_at: string;
-  /**
-   * The revision since which the identity is linked and gives the same access (for a database: same user, same database). -1: never
-   * linked.
-   */
+  /** The revision since which the identity is linked and gives the same access (for a database: same user, same database). -1: never linked. */
   readonly access_revision: number;
 };
 
@@ -116,7 +113,7 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
   }
 };
 
-/** It is not known whose an account is. */
+/** Compares databases only: to whom an account belongs is not known. */
 const hasSameAccess = ({ database: a }: LinkedIdentity, { database: b }: LinkedIdentity): boolean =>
   a?.username === b?.username && a?.port === b?.port && a?.database === b?.database;
 
@@ -144,7 +141,7 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
   if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
 };
 
-/** Linked, and since that revision neither unlinked nor for another user or database. */
+/** Whether the identity is linked, and has not been unlinked or changed to another user or database since that revision. */
 export const isLinkedSince = ({ status, access_revision }: LinkedIdentity, revision: number): boolean =>
   status === 'linked' && access_revision === revision;
 
@@ -195,7 +192,7 @@ export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
   return [{ type: 'IdentityUnlinked', data: {} }];
 };
 
-/** For an unlinked identity. Does nothing if the stored text is no longer `sealed`. */
+/** Records how the provider answered the revocation of the tokens of an unlinked identity. Does nothing if the stored text is no longer `sealed`. */
 export const recordRevocation =
   (sealed: string, outcome: Revocation) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
@@ -204,7 +201,7 @@ export const recordRevocation =
 /** Tokens are renewed this early, or after half of their lifetime if it is shorter than twice that. */
 const REFRESH_BEFORE_MS = 10 * 60_000;
 
-/** For a token issued at `at` (RFC 3339 UTC). Null if it does not expire or cannot be renewed. */
+/** When to renew a token issued at `at` (RFC 3339 UTC). Null if it does not expire or cannot be renewed. */
 export const refreshAt = ({ expires_at, refreshable }: Pick<Tokens, 'expires_at' | 'refreshable'>, at: string): string | null => {
   if (expires_at === null || !refreshable) return null;
   const [issued, expiry] = [Date.parse(at), Date.parse(expires_at)];

@@ -1,6 +1,6 @@
 import type { Provider } from '../integrations/provider.ts';
 
-/** By a request as in RFC 7009, or in the form of the named provider. */
+/** How tokens are revoked: by a request as in RFC 7009, or in the form of the named provider. */
 export type RevocationMethod = 'rfc7009' | 'github' | 'slack';
 
 /** Connects accounts by OAuth (RFC 6749, authorization code with PKCE). */
@@ -14,9 +14,9 @@ export type OAuthProvider = {
   readonly tokenUrl: string;
   readonly revocation: { readonly method: RevocationMethod; readonly url: string } | null;
   readonly scopes: readonly string[];
-  /** In the authorization URL; a space if absent. */
+  /** The separator of the scopes in the authorization URL; a space if absent. */
   readonly scopeSeparator?: ',';
-  /** Of the authorization URL. */
+  /** Further parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** Client credentials by HTTP Basic authentication; otherwise in the body. */
   readonly usesBasic?: boolean;
@@ -24,7 +24,7 @@ export type OAuthProvider = {
   readonly webhooks: Provider | null;
 };
 
-/** By service. URL paths and environment variables (OAUTH_<PROVIDER>_CLIENT_ID) contain these names. */
+/** The providers by service. URL paths and environment variables (OAUTH_<PROVIDER>_CLIENT_ID) contain these names. */
 export const OAUTH_PROVIDERS: Readonly<Record<string, OAuthProvider>> = {
   bitbucket: {
     label: 'Bitbucket',

@@ -2,8 +2,8 @@ import { Refusal } from '../refusal.ts';
 import { clientVariables } from './oauth-provider.ts';
 
 /**
- * The refresh token is not valid any more: a person must connect the account again. All other errors are about the client of this
- * installation, or temporary.
+ * Errors which mean that the refresh token is not valid any more: a person must connect the account again. All other errors are about the
+ * client of this installation, or temporary.
  */
 const ACCOUNT_ERRORS: ReadonlySet<string> = new Set([
   // RFC 6749, 5.2
@@ -22,7 +22,7 @@ const ACCOUNT_ERRORS: ReadonlySet<string> = new Set([
 
 export const isAboutAccount = (error: string): boolean => ACCOUNT_ERRORS.has(error);
 
-/** The operator must correct the client of this installation at the provider. */
+/** Errors for which the operator must correct the client of this installation at the provider. */
 const CLIENT_ERRORS: ReadonlySet<string> = new Set([
   // RFC 6749, 5.2
   'invalid_client',
@@ -42,7 +42,7 @@ export const isAboutClient = (error: string): boolean => CLIENT_ERRORS.has(error
 
 export type TokenError = { readonly status: number; readonly error: string };
 
-/** Says what the operator can do if the error is about the client. Never shows a text that is no known code: providers may send any. */
+/** Says what the operator can do if the error is about the client. Never shows a text that is not a known code: providers may send any. */
 export const refusalOfTokenError = (provider: string, { status, error }: TokenError): Refusal => {
   const answer = `The provider answered ${status} ${/^[\w.-]{1,64}$/.test(error) ? error : 'an unknown error'}`;
   const advice = `the operator must check ${clientVariables(provider).join(' and ')}`;

@@ -27,7 +27,7 @@ const idsInBytes = (bytes: Uint8Array): string[] => {
 
 const NONE: readonly string[] = [];
 
-/** From the header and from the body, at most four. Whether such deliveries exist is not checked. */
+/** The delivery ids from the header and from the body, at most four. Whether such deliveries exist is not checked. */
 export const namedCauses = (header: string | undefined, chunks: readonly Uint8Array[]): readonly string[] => {
   const inHeader = header === undefined ? undefined : /^\s*(c[a-z0-9]{24})\s*$/.exec(header)?.[1];
   const inBody = chunks.length === 1 ? idsInBytes(chunks[0]!) : chunks.flatMap(idsInBytes);

@@ -20,10 +20,7 @@ const typeOf = (body: Uint8Array): string => {
   return isUtf8(body) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 };
 
-/**
- * Without a body, a JSON object that describes the run. The media type is the job's header content-type or, without one, derived from the
- * body.
- */
+/** Without a body, a JSON object that describes the run. The media type is the job's header content-type or, without one, derived from the body. */
 const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
   const { job_id, name, occurrence_id, due_at } = origin;
   if (body_bytes === null)

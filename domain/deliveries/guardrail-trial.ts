@@ -19,18 +19,18 @@ const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
     { verdict: 'pass', rule: null },
   );
 
-/** Of the built-in checks, which do not depend on rules. */
+/** Returns the verdicts of the built-in checks, which do not depend on rules. */
 const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
   guardrails.filter(({ rule }) => rule !== 'rules' && RESERVED_NAMES.includes(rule));
 
-/** By something other than a rule. */
+/** Whether something other than a rule has blocked the delivery. */
 const isBlockedAnyway = ({ reason, guardrails }: DeliveryFacts): boolean =>
   reason !== null &&
   !guardrails.some(
     ({ rule, verdict }) => (verdict === 'block' || verdict === 'hold') && (rule === 'rules' || !RESERVED_NAMES.includes(rule)),
   );
 
-/** As reached when the delivery was received. */
+/** Returns the verdict that was reached when the delivery was received. */
 export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict => {
   const then = strongest(guardrails);
   return reason !== null && then.verdict !== 'block' && then.verdict !== 'hold' ? { verdict: 'block', rule: null } : then;

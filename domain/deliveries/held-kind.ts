@@ -6,7 +6,7 @@ export type HeldKind = (typeof HELD_KINDS)[number];
 
 export const WORKING_HOURS_RULE = 'working_hours';
 
-/** A delivery behind others of its source is held by the rule that holds those. */
+/** A delivery that waits for earlier ones of its source is held by the rule that holds those. */
 export const heldKind = (reason: BlockReason | 'budget' | (string & {}), rule: string | null): HeldKind => {
   if (reason === 'budget') return 'budget';
   return reason === 'outside_working_hours' || rule === WORKING_HOURS_RULE ? 'hours' : 'rate';

@@ -42,7 +42,7 @@ const fieldOf = (document: unknown, [name, ...pointers]: PreviewCandidate): Prev
   return null;
 };
 
-/** At most two, in the order of the candidates. */
+/** Returns at most two fields, in the order of the candidates. */
 const fieldsOf = (document: unknown, candidates: readonly PreviewCandidate[]): PreviewField[] => {
   const found: PreviewField[] = [];
   for (const candidate of candidates) {

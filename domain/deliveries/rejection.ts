@@ -6,9 +6,9 @@ export const category = 'rejection';
 export type RejectionReason =
   | SignatureFault
   | 'unsupported_media_type'
-  /** The body is packed in a way that is not supported. */
+  /** The body has a content coding that is not supported. */
   | 'unsupported_encoding'
-  /** The body is not packed, or not written in the charset, as its headers say. */
+  /** The body does not have the content coding or the charset that its headers state. */
   | 'body_malformed'
   | 'delivery_id_missing'
   | 'delivery_id_malformed'

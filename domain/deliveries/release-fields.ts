@@ -2,11 +2,11 @@ import type { GuardrailVerdict } from '../guardrails/guardrail.ts';
 import type { RedactionHit } from '../redaction/redaction-patterns.ts';
 import type { MailOrigin } from './mail-origin.ts';
 
-/** Redacted, and stored as one chunk (see delivery-body.ts). */
+/** The redacted body, stored as one chunk (see delivery-body.ts). */
 export type ReleasedBody = { readonly sha256: string; readonly size_bytes: number };
 
 export type ReleaseChecks = {
-  /** Those that the delivery did not have before. */
+  /** The verdicts that the delivery did not have before. */
   readonly guardrails: readonly GuardrailVerdict[];
   /** Replaced parts for each tag, including those when the delivery arrived. */
   readonly redactions?: readonly RedactionHit[];

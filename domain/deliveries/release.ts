@@ -58,7 +58,7 @@ const ACCEPTED_TYPES: Readonly<Record<string, DeliveryEvent['type']>> = {
 
 export const isReleased = (event: Recorded): event is ReleasedEvent => event.type === 'DeliveryReleased';
 
-/** They describe the body that is sent. */
+/** Returns the facts with those of the body that is sent. */
 export const releasedFacts = (facts: DeliveryFacts, { body, redactions = facts.redactions }: ReleasedFields): DeliveryFacts => {
   const described = redactions ? { ...facts, redactions } : facts;
   if (!body) return described;

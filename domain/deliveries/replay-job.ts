@@ -3,10 +3,10 @@ import { conflict, notFound } from '../refusal.ts';
 
 export const category = 'replay';
 
-/** Deliveries of one job. */
+/** The maximum number of deliveries of one job. */
 export const MAX_REPLAYED = 5_000;
 
-/** Deliveries between two events of a job; also the maximum of `per_second`. */
+/** The maximum number of deliveries between two events of a job; also the maximum of `per_second`. */
 export const MAX_BATCH = 100;
 
 /** Each is absent if it was not given. */
@@ -23,9 +23,7 @@ type TenantCriteria = {
   given_up_from?: string;
 };
 
-/**
- * Sends `ids` again. All other fields except `agent_id`, `per_second` and `release_reason` are the criteria by which these were selected.
- */
+/** Sends `ids` again. All other fields except `agent_id`, `per_second` and `release_reason` are the criteria by which these were selected. */
 export type ReplaySelection = TenantCriteria & {
   /** Null: of all integrations of the tenant. */
   integration_id: string | null;

@@ -1,6 +1,6 @@
 const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** The W3C header `traceparent`; undefined if absent or invalid. Of a later version than 00, only the fields of version 00 are kept. */
+/** The W3C header `traceparent`; undefined if absent or invalid. If its version is later than 00, only the fields of version 00 are kept. */
 export const traceParent = (header: string | undefined): string | undefined => {
   if (header === undefined) return undefined;
   const [, version, trace, parent, flags, rest] = TRACE_PARENT.exec(header) ?? [];

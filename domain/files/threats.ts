@@ -7,7 +7,7 @@ export const SEARCHED_BYTES = 1024 * 1024;
 /** The EICAR file, with which virus scanners are tested; in two parts, so that they do not report this source file. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** As detected from the first bytes of a file. */
+/** The types of programs, as detected from the first bytes of a file. */
 const PROGRAMS: ReadonlySet<string> = new Set([
   'application/x-msdownload',
   'application/x-elf',
@@ -152,16 +152,13 @@ export const mismatchOf = (claimed: string | null, type: string): Found[] => {
     : [finding('type_mismatch', `It claims to be ${name.slice(0, 64)}, but is ${type}`)];
 };
 
-/** Always recognisable by the first bytes of the file. */
+/** Types that the first bytes of a file always show. */
 const RECOGNISABLE = /^(?:image\/(?:png|jpe?g|gif|webp|bmp|tiff|avif)|application\/pdf|video\/(?:mp4|webm|quicktime)|audio\/(?:ogg|flac))$/;
-/** Sound and film share their formats, so their types are often exchanged. */
+/** Audio and video share their file formats, so their types are often confused. */
 const isRecording = (type: string): boolean => /^(?:audio|video)\/|^application\/(?:ogg|mp4)$/.test(type);
 const UNKNOWN: readonly string[] = ['application/octet-stream', 'text/plain'];
 
-/**
- * Why the file is certainly not of the type that the client has sent; null if it may be: the detection may not know a rare picture or film
- * type.
- */
+/** Why the file is certainly not of the type that the client has sent; null if it may be: the detection may not know a rare picture or film type. */
 export const contradictionOf = (claimed: string | null, type: string): string | null => {
   const [found] = mismatchOf(claimed, type);
   if (isRecording(nameIn(claimed)) && isRecording(type)) return null;

@@ -5,7 +5,7 @@ import { findInjection } from '../redaction/injection.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
 import type { CheckedBody } from './guardrail-evaluation.ts';
 
-/** Names or tags in one verdict. */
+/** The maximum number of names or tags in one verdict. */
 const MAX_NOTED = 20;
 
 /** Bits for `contentVerdicts`: what the body may contain; 0 for nothing. Takes a few microseconds for 2 KB. */

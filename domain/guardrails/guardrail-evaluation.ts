@@ -8,7 +8,7 @@ import { type RedactionHit, type RedactionPattern, replacementOf, sumHits } from
 import { type BlockReason, block, type GuardrailVerdict, pass } from './guardrail.ts';
 import type { GuardrailRule } from './guardrail-rule.ts';
 
-/** Apart from the body. `size` of the received body in bytes. */
+/** What rules check apart from the body. `size`: of the received body, in bytes. */
 export type RuleSubject = { readonly size: number; readonly event: string | null; readonly causationDepth: number };
 
 /** `media` and `json`: results of inspecting the body. */
@@ -144,7 +144,7 @@ export type RulesResult = {
 /** `rule`: its name, or `redaction` for the redaction patterns of the tenant. */
 export type RuleTime = { readonly rule: string; readonly microseconds: number };
 
-/** In their order. The first rule that blocks ends the evaluation. */
+/** Applies the rules in their order. The first rule that blocks ends the evaluation. */
 export type EvaluateRules = (subject: RuleSubject, body: CheckedBody) => RulesResult;
 
 type Progress = { content: BodyContent; redactions: RedactionHit[]; readonly verdicts: GuardrailVerdict[]; readonly body: CheckedBody };

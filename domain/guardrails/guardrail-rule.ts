@@ -3,7 +3,7 @@ import { MAX_BODY_BYTES } from '../bodies/delivery-body.ts';
 import { displayText, integer } from '../fields.ts';
 import { DETECTORS } from '../redaction/detectors.ts';
 
-/** Per tenant, and per integration. */
+/** The maximum number of rules of a tenant, and of an integration. */
 export const MAX_RULES = 50;
 /** A delivery is blocked if more deliveries led to it, one causing the next. AWS Lambda stops recursive calls at the same number. */
 export const MAX_CAUSATION_DEPTH = 16;

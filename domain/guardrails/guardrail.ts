@@ -29,7 +29,7 @@ export type GuardrailInput = {
   readonly isAgentActive: boolean;
   readonly event: string | null;
   readonly json: BodyVerdict;
-  /** Why the body is no JSON, if it is not. */
+  /** Why the body is not JSON, if it is not. */
   readonly fault?: string | undefined;
 };
 

@@ -5,8 +5,8 @@ import type { RateLimit } from './sliding-window.ts';
 export type RateRule = { readonly name: string; readonly action: GuardrailRule['action']; readonly limit: RateLimit };
 
 /**
- * For one integration: first the tenant's `rules`, then its own; `rates` are those of the kind `rate`. `readsBody`: a rule or redaction
- * pattern needs the content of the body. `isTimed`: an evaluation measures how long each rule takes.
+ * The rules for one integration: first the tenant's `rules`, then its own; `rates` are those of the kind `rate`. `readsBody`: a rule or
+ * redaction pattern needs the content of the body. `isTimed`: an evaluation measures how long each rule takes.
  */
 export type RuleSet = {
   readonly rules: readonly GuardrailRule[];
@@ -46,10 +46,10 @@ export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owne
   return { rules, rates, redactions, readsBody: readsBodyIn({ rules, redactions }) };
 };
 
-/** So that the rules of each rule set are compiled only once for `releaseRules`. */
+/** Caches the results of `releaseRules`, so that the rules of each set are compiled only once. */
 const forReleases = new WeakMap<RuleSet, RuleSet>();
 
-/** For a blocked delivery that is released: the rules that do not block. */
+/** Returns the rules for releasing a blocked delivery: those that do not block. */
 export const releaseRules = (set: RuleSet): RuleSet => {
   const known = forReleases.get(set);
   if (known) return known;
@@ -63,10 +63,7 @@ export const releaseRules = (set: RuleSet): RuleSet => {
 export const redactsBodies = ({ rules, redactions }: RuleSet): boolean =>
   redactions.length > 0 || rules.some(({ action }) => action === 'redact');
 
-/**
- * As `ruleSetOf`, but cached as long as no source changes. `key`: the state object of the integration, a new one after its rules have
- * changed.
- */
+/** As `ruleSetOf`, but cached as long as no source changes. `key`: the state object of the integration, a new one after its rules have changed. */
 export const createRuleSets = () => {
   const known = new WeakMap<object, { readonly sources: RuleSources; readonly set: RuleSet }>();
   return (key: object, sources: RuleSources, owners: RuleOwners): RuleSet => {

@@ -21,7 +21,7 @@ const countOf = (state: WindowState): number => {
   return count;
 };
 
-/** For one more delivery at the time `now`. */
+/** Whether the limit allows one more delivery at the time `now`. */
 export const hasRoom = (state: WindowState, limit: RateLimit, now: number): boolean =>
   countOf(withoutExpired(state, limit, now)) < limit.max;
 
@@ -36,7 +36,7 @@ export const roomAt = (state: WindowState, limit: RateLimit, now: number): numbe
   return now;
 };
 
-/** Both are then stored as the later one. Up to RESOLUTION deliveries, each time is stored. */
+/** Whether two times are stored as one, the later one. Up to RESOLUTION deliveries, each time is stored. */
 const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): boolean => {
   const slotMs = max <= RESOLUTION ? 1 : windowMs / RESOLUTION;
   return Math.floor(one / slotMs) === Math.floor(other / slotMs);

@@ -2,7 +2,7 @@ import { jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import type { GuardrailRule } from './guardrail-rule.ts';
 
-/** For the deliveries of all integrations of a tenant. One stream per tenant, with its id. */
+/** The guardrails for the deliveries of all integrations of a tenant. One stream per tenant, with its id. */
 export const category = 'guardrails';
 
 export type TenantGuardrailsEvent = { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } };

@@ -5,7 +5,7 @@ const KEY_PATTERN = /^ann_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
 /** `ann_<public id>_<secret><checksum>`; `publicId` has 8 base62 characters, `secret` 32. */
 export const buildKey = (publicId: string, secret: string): string => withChecksum(`ann_${publicId}_${secret}`);
 
-/** From a digest of 64 hex digits: repeating a request after a crash then creates no second key. */
+/** Derives the key from a digest of 64 hex digits: a repeat of a request after a crash creates no second key. */
 export const keyFromDigest = (digest: string): string => {
   let rest = BigInt(`0x${digest}`);
   let digits = '';
@@ -13,7 +13,7 @@ export const keyFromDigest = (digest: string): string => {
   return buildKey(digits.slice(0, 8), digits.slice(8));
 };
 
-/** Whatever its check digits are. */
+/** Whether a text has the form of an API key, whatever its checksum is. */
 export const hasKeyForm = (text: string): boolean => KEY_PATTERN.test(text);
 
 /** Null if the form or the checksum is wrong: a key with a typing error is refused without a look-up. */

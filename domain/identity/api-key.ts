@@ -85,7 +85,7 @@ export const revoke =
     return key.status === 'revoked' ? [] : [{ type: 'ApiKeyRevoked', data: {} }];
   };
 
-/** At most once an hour. Nothing if `at` is before the key's creation, because the clocks of processes differ. */
+/** Records a use at most once an hour. Ignores an `at` before the key's creation, because the clocks of processes differ. */
 export const recordUse =
   (at: string) =>
   (key: ApiKey): ApiKeyEvent[] =>
@@ -93,5 +93,5 @@ export const recordUse =
       ? [{ type: 'ApiKeyUsed', data: {} }]
       : [];
 
-/** Constant time, also for a key that does not exist, which has a placeholder digest. */
+/** Takes constant time, even for a key that does not exist, which has a placeholder digest. */
 export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

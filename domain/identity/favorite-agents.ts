@@ -4,7 +4,7 @@ import type { FavoriteAgent, User, UserEvent } from './user.ts';
 /** Per user. */
 export const MAX_FAVORITES = 10_000;
 
-/** Does nothing if the agent is one already. @throws Refusal conflict if the user already has MAX_FAVORITES */
+/** Does nothing if the agent is a favorite already. @throws Refusal conflict if the user already has MAX_FAVORITES */
 export const favorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] => {
@@ -14,7 +14,7 @@ export const favorite =
     return [{ type: 'AgentFavorited', data: { agent_id, tenant_id } }];
   };
 
-/** Does nothing if the agent is not one of them. */
+/** Does nothing if the agent is not a favorite. */
 export const unfavorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] =>

@@ -17,7 +17,7 @@ export type SignInLinkEvent =
   /** `ip` of the browser that used the link; null if unknown. */
   | { type: 'SignInLinkUsed'; data: { ip: string | null } };
 
-/** For one sign-in of an operator who has no other way to sign in. */
+/** A link for one sign-in of an operator who has no other way to sign in. */
 export type SignInLink = SignInLinkFields & { status: 'absent' | 'issued' | 'used'; used_at: string | null; used_from: string | null };
 
 export const initial: SignInLink = { status: 'absent', user_id: '', digest: NO_DIGEST, expires_at: '', used_at: null, used_from: null };
@@ -40,7 +40,8 @@ export const issue =
 const ADVICE = 'make another with annals login';
 
 /**
- * `digest` of the code that the browser has sent, compared with a placeholder if the link does not exist: same duration.
+ * `digest` of the code that the browser has sent. If the link does not exist, compares it with a placeholder, so that both take the same
+ * time.
  * @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before
  */
 export const use =

@@ -84,7 +84,7 @@ export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: '
 
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
-/** On an invitation or the first sign-in. Does nothing if the user is already registered. */
+/** Registers the user on an invitation or the first sign-in. Does nothing if the user is already registered. */
 export const register =
   (email: string, name: string | null) =>
   (user: User): UserEvent[] =>
@@ -104,7 +104,7 @@ export const grantSuperAdmin =
 type Changes = { is_suspended?: boolean | undefined; is_super_admin?: boolean | undefined; reason: string | null };
 
 /**
- * By a super-admin; `isSelf`: of their own user.
+ * Changes a user as a super-admin; `isSelf`: their own user.
  * @throws Refusal not_found, conflict if super-admins would suspend themselves or take away their own access
  */
 export const change =

@@ -15,7 +15,7 @@ export const isUnsignedProbe = (provider: Provider, scheme: SignatureScheme, req
   return body !== null && probe.isUnsigned(request, body);
 };
 
-/** That of Bitbucket is recorded, as the ping of GitHub is. */
+/** Whether a signed request only checks the address. That of Bitbucket is recorded, as the ping of GitHub is. */
 export const isSignedProbe = (provider: Provider, request: SignedRequest): boolean => {
   const isForm = PROVIDER_DEFINITIONS[provider].probe?.isForm;
   const body = isForm ? shortBody(request) : null;

@@ -2,13 +2,13 @@ import type { InspectedBody } from '../bodies/body-inspection.ts';
 import { firstHeader, type SignedRequest } from './conventions/signature-scheme.ts';
 import type { ValueSource } from './conventions/value-source.ts';
 
-/** As received: each can be missing or malformed. */
+/** The identity as received: each part can be missing or malformed. */
 export type DeliveryIdentity = { readonly delivery: string | undefined; readonly event: string | undefined };
 
 const MAX_NAME_BYTES = 255;
-/** With it, the HTTP server joins the values of a header that occurs several times. */
+/** The HTTP server joins the values of a header that occurs several times with this separator. */
 const VALUE_SEPARATOR = ', ';
-/** For a header with several values: neither a valid id nor a valid name, so the request is refused. */
+/** Replaces the values of a header that has several: it is neither a valid id nor a valid name, so the request is refused. */
 const SEVERAL = '\n';
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
@@ -37,7 +37,7 @@ export const valueFrom = (
 /** One value of 1 to 255 bytes without control characters. */
 export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
 
-/** Null if missing, or against the rules that also apply to delivery ids. */
+/** Null if the name is missing, or breaks the rules that also apply to delivery ids. */
 export const eventName = (name: string | undefined): string | null => (name && isPlain(name) ? name : null);
 
 const hasMoreBytes = (text: string, max: number): boolean =>

@@ -14,7 +14,7 @@ const isBareBody = ({ isBare }: Handshake, body: ReceivedBody): boolean => {
   }
 };
 
-/** Null if the request is no handshake, or has content, which must not be lost. `key`: that of the verified signature. */
+/** Null if the request is not a handshake, or has content, which must not be lost. `key`: that of the verified signature. */
 export const handshakeReply = (
   provider: Provider,
   { body, fields }: { readonly body: ReceivedBody; readonly fields: BodyFields },

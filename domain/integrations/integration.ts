@@ -12,10 +12,7 @@ import { readSecret, usesPublicKey } from './provider-secret.ts';
 export const category = 'integration';
 export const platform = true;
 
-/**
- * A body replay is a known body with a new delivery id. `mark`: read models mark it; `block`: it is blocked; `off`: like any other
- * delivery.
- */
+/** A body replay is a known body with a new delivery id. `mark`: read models mark it; `block`: it is blocked; `off`: like any other delivery. */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 

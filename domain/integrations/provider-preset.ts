@@ -24,7 +24,7 @@ export type ProviderPreset = {
   readonly isIdSigned: boolean;
   /** Body fields that are needed to read a delivery. */
   readonly pointers: readonly string[];
-  /** To find the delivery id or the signing time, or to answer a handshake. */
+  /** Whether the body is needed to find the delivery id or the signing time, or to answer a handshake. */
   readonly needsBody: boolean;
 };
 
@@ -95,7 +95,10 @@ export const identityOf = (
   body?: InspectedBody,
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
 
-/** Close enough to `at` (RFC 3339), or of an earlier attempt with the same bytes. `body` is required if the signing time is in it. */
+/**
+ * Whether the signed time is close enough to `at` (RFC 3339), or of an earlier attempt with the same bytes. `body` is required if the
+ * signing time is in it.
+ */
 export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
   if (!isFresh(scheme, request, at)) return false;
   if (!bodyTimestamp || !body) return true;
@@ -104,7 +107,7 @@ export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: Sig
   return isWithin(signedAt, at, bodyTimestamp.toleranceSeconds) || (age > 0 && age <= bodyTimestamp.maxAgeSeconds * 1_000);
 };
 
-/** Within the accepted age, but too old for the first attempt: a retry by the provider or a replay by someone else. */
+/** Whether the signed time is within the accepted age, but too old for the first attempt: a retry by the provider or a replay by someone else. */
 export const isLate = ({ bodyTimestamp }: ProviderPreset, at: string, body?: InspectedBody): boolean =>
   bodyTimestamp !== undefined &&
   body !== undefined &&

@@ -4,7 +4,7 @@ import type { PresetOwner } from './provider-preset.ts';
 
 const samplesOf = (provider: Provider): readonly Sample[] => PROVIDER_DEFINITIONS[provider].samples;
 
-/** Without samples that have no event name. */
+/** Returns the event names of a provider's samples. Samples without one are left out. */
 export const sampleEvents = (provider: Provider): readonly string[] => [
   ...new Set(samplesOf(provider).flatMap(({ event }) => event ?? [])),
 ];
@@ -50,7 +50,7 @@ const setPointer = (target: Record<string, unknown>, pointer: string, value: str
   Object.defineProperty(at, names.at(-1)!, { value, enumerable: true, configurable: true, writable: true });
 };
 
-/** Where the integration's settings say: in a header, or in a field of the body. */
+/** Puts a value where the integration's settings say: in a header, or in a field of the body. */
 const placeValue = ({ headers, body }: SampleRequest, source: string | null | undefined, value: string): SampleRequest => {
   if (source == null) return { headers, body };
   if (!source.startsWith('/')) return { headers: { ...headers, [source.toLowerCase()]: value }, body };
@@ -59,7 +59,7 @@ const placeValue = ({ headers, body }: SampleRequest, source: string | null | un
   return { headers, body: JSON.stringify(fields) };
 };
 
-/** As the provider would send it at the time `at` (RFC 3339). `id` is the new delivery id: letters, digits and hyphens. */
+/** Returns a sample as the provider would send it at the time `at` (RFC 3339). `id` is the new delivery id: letters, digits and hyphens. */
 export const sampleRequest = (owner: PresetOwner, sample: Sample, id: string, at: string): SampleRequest => {
   const fresh = (text: string): string => (sample.id === 'digest' ? text : text.replaceAll(sample.id, id));
   const named = Object.entries(sample.headers ?? {}).map(([name, value]): [string, string] => [name, fresh(value)]);

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type { SignatureScheme, SignedRequest } from './conventions/signature-scheme.ts';
 
-/** With the key that verifies. A public key cannot sign. */
+/** Whether the platform can sign. It signs with the key that verifies, so a public key cannot sign. */
 export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';
 
 /**
- * At the Unix time `seconds`. `request` must already contain other headers that are signed, such as the id. `verifySignature` accepts the
- * result.
+ * Returns the headers with a signature made at the Unix time `seconds`. `request` must already contain other headers that are signed, such
+ * as the id. `verifySignature` accepts the result.
  * @throws Error if the scheme cannot sign, or if the request lacks a signed header
  */
 export const signatureHeaders = (

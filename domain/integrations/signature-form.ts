@@ -3,7 +3,7 @@ import { firstHeader, type SignatureScheme, type SignedRequest } from './convent
 import { anyHeader } from './header-name.ts';
 import { MAX_HEADER_LENGTH, MAX_SIGNATURES, parseSignatures, SIGNATURE_BYTES, signatureTexts, timestampOf } from './signature.ts';
 
-/** Of one signature, for people. */
+/** Returns the form of one signature, for people. */
 const formOf = ({ prefix = '', encoding, algorithm, separator, shape }: SignatureScheme): string => {
   if (algorithm === 'token') return 'be the secret';
   const size = SIGNATURE_BYTES[algorithm];
@@ -22,7 +22,7 @@ const headerFault = (scheme: SignatureScheme, header: string): string | null => 
   return `${name} must ${formOf(scheme)}`;
 };
 
-/** Another form or algorithm of the signature, or a time that is no number. Null if they can be read. */
+/** Says if the signature has another form or algorithm, or if its time is not a number. Null if the signatures can be read. */
 export const signatureFormFault = (scheme: SignatureScheme, request: SignedRequest): string | null => {
   const header = firstHeader(request, scheme.headers);
   if (!header) return scheme.otherwise ? signatureFormFault(scheme.otherwise, request) : null;

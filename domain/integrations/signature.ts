@@ -28,7 +28,7 @@ const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: nu
 /** Plain values, which can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureAlgorithm;
-  /** Each may have been signed; a list of parts. */
+  /** Messages of which any may have been signed; each is a list of parts. */
   readonly messages: readonly (readonly Uint8Array[])[];
   readonly signatures: readonly Uint8Array[];
   readonly keys: SigningKeys;
@@ -72,11 +72,11 @@ export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret |
   return previous ? 'previous' : null;
 };
 
-/** Differs from `at` (RFC 3339) by at most the tolerance. True if the scheme has no timestamp. */
+/** Whether the signed time differs from `at` (RFC 3339) by at most the tolerance. True if the scheme has no timestamp. */
 export const isFresh = ({ timestamp }: SignatureScheme, request: SignedRequest, at: string): boolean =>
   !timestamp || isWithin(Number(timestampOf(timestamp, request)) * 1000, at, timestamp.toleranceSeconds);
 
-/** Before or after `at` (RFC 3339). */
+/** Whether a time is within the tolerance, before or after `at` (RFC 3339). */
 export const isWithin = (ms: number, at: string, toleranceSeconds: number): boolean =>
   Math.abs(Date.parse(at) - ms) <= toleranceSeconds * 1000;
 
@@ -118,13 +118,13 @@ const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8
   return hmac.digest();
 };
 
-/** Still encoded; leaves out what does not have the form of a signature. */
+/** Returns the signatures in a header, still encoded; leaves out what does not have the form of a signature. */
 export const signatureTexts = ({ separator, shape }: SignatureScheme, header: string): string[] =>
   (separator === undefined ? [header] : header.split(separator).map((item) => item.trim()))
     .map((item) => shape.exec(item)?.[1])
     .filter((text) => text !== undefined);
 
-/** Empty if one cannot be decoded, or if there are too many. */
+/** Returns no signature if one cannot be decoded, or if there are too many. */
 export const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
   if (header.length > MAX_HEADER_LENGTH) return [];
   const texts = signatureTexts(scheme, header);

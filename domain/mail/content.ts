@@ -30,7 +30,7 @@ export type MailFile = {
 export const MAX_TEXT = 100_000;
 export const MAX_HTML = 200_000;
 
-/** In the References header of a reply. Of more, the first one and the last ones are kept. */
+/** The maximum number of Message-IDs in the References header of a reply: the first one and the last ones. */
 const MAX_REFERENCES = 20;
 
 export const headerIdOf = (message_id: string, domain: string): string => `<${message_id}@${domain}>`;

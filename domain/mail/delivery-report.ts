@@ -1,7 +1,7 @@
-/** Will never get the message. `reason`: an SMTP code such as `550`, or a status such as `5.1.1`. */
+/** A recipient who will never get the message. `reason`: an SMTP code such as `550`, or a status such as `5.1.1`. */
 export type FailedRecipient = { readonly address: string; readonly reason: string };
 
-/** From a mail server that had accepted the message. `message_id` is taken from its Message-ID; `failed` did not get it. */
+/** A report from a mail server that had accepted the message. `message_id` is taken from its Message-ID; `failed` did not get it. */
 export type DeliveryReport = { readonly message_id: string; readonly failed: readonly FailedRecipient[] };
 
 /** An agent cannot send a message to more recipients. */
@@ -10,7 +10,7 @@ const MAX_FAILED = 1_000;
 const OWN_HEADER_ID = /^message-id:\s*<(c[a-z0-9]{24})@/im;
 const unfolded = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replaceAll(/\n[ \t]+/g, ' ');
 
-/** Of one recipient, with names in lower case. */
+/** Returns the fields of one recipient, with names in lower case. */
 const fieldsOf = (group: string): ReadonlyMap<string, string> =>
   new Map([...group.matchAll(/^([\w-]+):[ \t]*(.*)$/gm)].map(([, name, value]) => [name!.toLowerCase(), value!.trim()]));
 
@@ -26,7 +26,7 @@ const failureIn = (group: string): FailedRecipient[] => {
 
 /**
  * Reads a delivery status notification (RFC 3464): its part `message/delivery-status`, and that with the headers of the original. Null if
- * the message is not from this platform, or if no delivery has failed for good (a delay is no failure).
+ * the message is not from this platform, or if no delivery has failed for good (a delay is not a failure).
  */
 export const deliveryReport = (status: string, original: string): DeliveryReport | null => {
   const message_id = OWN_HEADER_ID.exec(unfolded(original))?.[1];

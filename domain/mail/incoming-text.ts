@@ -22,6 +22,6 @@ export const cutText = (value: string, maxBytes: number): CutText => {
 const MAX_ID_LENGTH = 250;
 const HEADER_ID = /<[^<>\s]+>/g;
 
-/** In a header such as References; of more than `max`, the last ones. */
+/** Returns the ids in a header such as References; if there are more than `max`, the last ones. */
 export const headerIdsIn = (value: string | undefined, max: number): readonly string[] =>
   (value?.match(HEADER_ID) ?? []).filter((id) => id.length <= MAX_ID_LENGTH).slice(-max);

@@ -99,7 +99,10 @@ export const send =
   ({ status }: Mail): MailEvent[] =>
     status === 'absent' ? [{ type: 'MailSent', data }] : [];
 
-/** By SMTP. `attempt` counts from 1. Recipients in neither `delivered` nor `bounces` are tried again; `reason` is why they failed. */
+/**
+ * An attempt to send by SMTP. `attempt` counts from 1. Recipients in neither `delivered` nor `bounces` are tried again; `reason` is why
+ * they failed.
+ */
 export type Attempt = {
   readonly attempt: number;
   readonly delivered: readonly number[];
@@ -132,9 +135,7 @@ export const recordAttempt =
     ];
   };
 
-/**
- * A mail server accepted the message and reported the failure later. Ignores recipients that are open, have bounced, or are not external.
- */
+/** A mail server accepted the message and reported the failure later. Ignores recipients that are open, have bounced, or are not external. */
 export const recordReport =
   (reported: readonly Bounce[]) =>
   ({ agent_id, external, open, bounces: known }: Mail): MailEvent[] => {

@@ -8,7 +8,7 @@ export const platform = true;
 export const MAILBOX_KINDS = ['internal', 'external'] as const;
 export type MailboxKind = (typeof MAILBOX_KINDS)[number];
 
-/** So that the audit log finds all events of an agent's mailboxes. */
+/** Lets the audit log find all events of an agent's mailboxes. */
 type OfAgent = { agent_id: string };
 
 export type NewMailbox = OfAgent & { tenant_id: string; kind: MailboxKind; address: string };
@@ -84,7 +84,7 @@ export const converge =
     return [{ type: isAllowed ? 'MailboxEnabled' : 'MailboxDisabled', data: { agent_id } }];
   };
 
-/** By a super-admin. @throws Refusal not_found */
+/** Only for a super-admin. @throws Refusal not_found */
 export const setPaused =
   (is_paused: boolean) =>
   (mailbox: Mailbox): MailboxEvent[] => {

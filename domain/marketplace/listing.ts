@@ -14,7 +14,7 @@ export type ListingFields = {
   readonly kind: 'skill';
 };
 
-/** Its content (the bundle) never changes. */
+/** A published version. Its content (the bundle) never changes. */
 export type Version = {
   readonly version: string;
   readonly sha256: string;
@@ -108,7 +108,7 @@ export const publish =
     return [{ type: 'ListingVersionPublished', data: version }];
   };
 
-/** It can no longer be installed; installed copies stay. @throws Refusal not_found if the version does not exist */
+/** The version can no longer be installed; installed copies stay. @throws Refusal not_found if the version does not exist */
 export const yank =
   (tenant_id: string, version: string, reason: string) =>
   (listing: Listing): ListingEvent[] => {

@@ -6,13 +6,13 @@ import { appended, countOf, dropped, groupsOf, type IndexRange, intersection, ty
 /** What an agent remembers besides the imports. The stream has the id of the agent. */
 export const category = 'agentmemory';
 
-/** Entries at a time, without those of imports. */
+/** The maximum number of entries of an agent, without those of imports. */
 export const MAX_REMEMBERED = 100_000;
-/** Entries that one runner key adds in a day (UTC). */
+/** The maximum number of entries that one runner key adds in a day (UTC). */
 export const MAX_REMEMBERED_A_DAY = 1_000;
-/** Entries that one event forgets. */
+/** The maximum number of entries that one event forgets. */
 const MAX_FORGOTTEN = 1_000;
-/** Ranges that one decision forgets: the size of an append is limited. */
+/** The maximum number of ranges that one decision forgets: the size of an append is limited. */
 const MAX_FORGOTTEN_RANGES = 2_000;
 
 /** `sha256` of the stored text and source. */
@@ -56,7 +56,7 @@ export const snapshots = { version: 1, interval: 128 };
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
-/** On the day (UTC) of the time `at`. */
+/** Returns how many entries the runner key has written on the day (UTC) of the time `at`. */
 const writtenOn = ({ day, written_by_key }: AgentMemory, key_id: string, at: string): number =>
   at.slice(0, DAY_LENGTH) > day ? 0 : (written_by_key[key_id] ?? 0);
 
@@ -141,7 +141,10 @@ const forgotten = (agent_id: string, ranges: readonly IndexRange[], since: strin
 
 export const rememberedIn = ({ runs }: AgentMemory, ranges: readonly IndexRange[]): IndexRange[] => intersection(keptRanges(runs), ranges);
 
-/** Forgets the entries since the time `since` in these ranges. Of very many ranges, forgets only the first ones: must be repeated. */
+/**
+ * Forgets the entries since the time `since` in these ranges. If there are very many ranges, forgets only the first ones: the caller must
+ * repeat it.
+ */
 export const forgetSince =
   (since: string, ranges: readonly IndexRange[]) =>
   (memory: AgentMemory): AgentMemoryEvent[] =>

@@ -7,13 +7,13 @@ export type KeptRuns = readonly number[];
 /** Both included. */
 export type IndexRange = { readonly first: number; readonly last: number };
 
-/** Kept or dropped: the next index. */
+/** Returns the number of indexes, kept or dropped, which is the next index. */
 export const lengthOf = (runs: KeptRuns): number => runs.reduce((sum, run) => sum + run, 0);
 
-/** The added index is kept. */
+/** Adds an index that is kept. */
 export const appended = (runs: KeptRuns): KeptRuns => (runs.length % 2 === 1 ? [...runs.slice(0, -1), runs.at(-1)! + 1] : [...runs, 1]);
 
-/** In ascending order. */
+/** Returns the kept ranges in ascending order. */
 export const keptRanges = (runs: KeptRuns): IndexRange[] => {
   let next = 0;
   return runs.flatMap((run, n) => {

@@ -5,10 +5,10 @@ import { createItemCutter } from './json-items.ts';
 
 export type NewEntry = { readonly text: string; readonly source: string };
 
-/** In characters, of an entry in a JSON Lines file. */
+/** The limit for an entry in a JSON Lines file, in characters. */
 export const MAX_ENTRY_LENGTH = 65_536;
 export const MAX_IMPORT_ENTRIES = 100_000;
-/** In characters, of an entry from a plain text; a longer text is divided. */
+/** The limit for an entry from a plain text, in characters; a longer text is divided. */
 export const MAX_PART_LENGTH = 8_000;
 /** After this many characters, the next empty line ends an entry from a plain text. */
 const FULL_PART_LENGTH = 4_000;
@@ -24,7 +24,7 @@ export type TextOrigin = { readonly pointer: string; readonly name: string; read
 /** For display on one line. */
 export const shownSource = (source: string): string => cleanDisplayText(source, MAX_SOURCE_LENGTH) ?? 'file';
 
-/** After the last space that fits or, without one, between two characters. */
+/** Returns where to cut a line: after the last space that fits or, without one, between two characters. */
 const cutAt = (line: string): number => {
   const space = line.lastIndexOf(' ', MAX_PART_LENGTH - 1) + 1;
   if (space > 0) return space;
@@ -70,7 +70,7 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
 /** An object with a string `text` is taken for JSON Lines, not for a plain text. */
 export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
 
-/** A JSON array whose first item is a string or has a string `text`. It may be cut off behind this item, or in its text. */
+/** A JSON array whose first item is a string or has a string `text`. It may be cut off after this item, or in its text. */
 export const looksLikeJsonItems = (text: string): boolean => {
   let isEntry: boolean | undefined;
   const onItem = (item: string): void => {

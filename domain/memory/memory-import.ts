@@ -95,7 +95,7 @@ export const fail =
   ({ status, agent_id }: MemoryImport): MemoryImportEvent[] =>
     status === 'running' ? [{ type: 'MemoryImportFailed', data: { agent_id, error } }] : [];
 
-/** Removes all its entries from the memory; ends a running import. @throws Refusal not_found, also if it was already undone */
+/** Removes all entries of the import from the memory; ends a running import. @throws Refusal not_found, also if it was already undone */
 export const undo =
   (agent_id: string) =>
   (memory: MemoryImport): MemoryImportEvent[] => {

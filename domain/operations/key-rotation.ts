@@ -19,7 +19,7 @@ export type KeyRotationEvent =
 /** `is_confirmed`: an operator has confirmed that every machine has the new master key; the old one is then no longer needed. */
 export type MasterKeyRotation = MasterKeys & { readonly started_at: string; readonly is_confirmed: boolean };
 
-/** In progress, and the end of the last rotation of the master key (RFC 3339 UTC). `data_keys`: new data key ids by tenant. */
+/** The rotations in progress, and the end of the last rotation of the master key (RFC 3339 UTC). `data_keys`: new data key ids by tenant. */
 export type KeyRotations = {
   readonly master: MasterKeyRotation | null;
   readonly master_replaced_at: string | null;
@@ -75,7 +75,7 @@ export const startDataKeyRotation =
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
     data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
 
-/** With the number of files and secrets that were encrypted again. Does nothing unless this rotation is in progress. */
+/** Records the number of files and secrets that were encrypted again. Does nothing unless this rotation is in progress. */
 export const completeDataKeyRotation =
   (tenant_id: string, kid: string, resealed: { readonly files: number; readonly secrets: number }) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>

@@ -32,7 +32,7 @@ export const promote =
     return [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id: id, ...(reason ? { reason } : {}) } }];
   };
 
-/** An event that the projection could not apply before. */
+/** Retries an event that the projection could not apply before. */
 export const retry = (projection: string, event_id: string) => (): ProjectionMaintenanceEvent[] => [
   { type: 'ParkedEventRetried', data: { projection, event_id } },
 ];

@@ -9,7 +9,7 @@ const isInNumber = (byte = 0): boolean => isDigit(byte) || isSeparator(byte) || 
 /** Digits of a JSON escape, such as `\u0430`, that can be directly before a number. */
 const ESCAPE_DIGITS = 4;
 
-/** A space or a hyphen may separate groups of its digits. */
+/** Whether the digits are as many as those of a card number. A space or a hyphen may separate groups. */
 export const hasCardLength = (bytes: Uint8Array): boolean => {
   // In steps of MIN_CARD_DIGITS bytes, every number with at least MIN_CARD_DIGITS digits has a byte at one of the
   // positions.
@@ -28,7 +28,7 @@ export const hasCardLength = (bytes: Uint8Array): boolean => {
 
 const MAX_USER_LENGTH = 520;
 
-/** `start` is where `://` begins, and `length` its bytes in the text (5 if the slashes are escaped). */
+/** Whether a URL has a user name. `start` is where `://` begins, and `length` its bytes in the text (5 if the slashes are escaped). */
 export const hasUserAfter =
   (length: number) =>
   (bytes: Uint8Array, start: number): boolean => {
@@ -54,14 +54,14 @@ const hasQuery = (bytes: Uint8Array, start: number): boolean => {
   return false;
 };
 
-/** `](htt` at `start` belongs to a Markdown image whose URL has a query or a placeholder: it can send data to another server. */
+/** Whether `](htt` at `start` belongs to a Markdown image whose URL has a query or a placeholder: it can send data to another server. */
 export const isImageWithQuery = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start - 1; at > start - MAX_ALT_LENGTH && at > 0; at--)
     if (bytes[at] === 0x5b && bytes[at - 1] === 0x21) return hasQuery(bytes, start + 2);
   return false;
 };
 
-/** `start` is a percent-encoded character; three more follow it. */
+/** Whether three more percent-encoded characters follow the one at `start`. */
 export const hasFourEscapes = (bytes: Uint8Array, start: number): boolean => [3, 6, 9].every((offset) => bytes[start + offset] === 0x25);
 
 export const hasTwoEntities = (bytes: Uint8Array, start: number): boolean => {

@@ -49,7 +49,7 @@ const HASH_SHIFT = 14;
 
 const hashOf = (four: number): number => Math.imul(four | SMALL_LETTERS, 0x9e3779b1) >>> HASH_SHIFT;
 
-/** Of all combinations of the bytes that are allowed at these four positions. */
+/** Returns the hashes of all combinations of the bytes that are allowed at these four positions. */
 const hashesOf = (positions: ByteSignal['sequence']): ReadonlySet<number> => {
   const folded = positions.map((bytes) => [...new Set(bytes.map((byte) => byte | 0x20))]);
   const values = folded.reduce<number[]>((found, bytes) => found.flatMap((value) => bytes.map((byte) => (value << 8) | byte)), [0]);

@@ -89,8 +89,8 @@ const signalsIn = createByteFilter(
 );
 
 /**
- * As bits: secrets, card numbers, instructions to a language model. Takes a few microseconds for 2 KB. A text that is not JSON must begin
- * and end with a space.
+ * Returns as bits what a text may contain: secrets, card numbers, instructions to a language model. Takes a few microseconds for 2 KB. A
+ * text that is not JSON must begin and end with a space.
  */
 export const possibleContent = (bytes: Uint8Array): number => {
   const signals = signalsIn(bytes);

@@ -1,4 +1,4 @@
-/** Typical of instructions to a language model. A text is decoded only if it contains an encoded form of one of them. */
+/** Words that are typical of instructions to a language model. A text is decoded only if it contains an encoded form of one of them. */
 const KEYWORDS = ['ignore', 'disregard', 'instructions', 'system prompt', 'previous', 'override', 'reveal'];
 
 const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1);

@@ -76,7 +76,7 @@ const patternFinder = ({ tag, literals, pattern, isSecret }: SecretPattern): Fin
 
 const exactly = (literals: readonly string[], find: Finder['find']): Finder => ({ literals, ignoresCase: false, find });
 
-/** A constant of its own, because the byte filter treats URLs in a special way: most contain no password. */
+/** A separate constant, because the byte filter treats URLs in a special way: most contain no password. */
 const URL_FINDER = exactly(['://'], findUrlPasswords);
 
 const FINDERS: readonly Finder[] = [
@@ -85,7 +85,7 @@ const FINDERS: readonly Finder[] = [
   ...SECRET_PATTERNS.map(patternFinder),
 ];
 
-/** In every body with a secret of a certain kind; written as in JSON. */
+/** A text that every body with a secret of a certain kind contains, written as in JSON. */
 export type SecretLiteral = { readonly text: string; readonly ignoresCase: boolean };
 
 const writtenForms = (literal: string): string[] => {

@@ -11,8 +11,8 @@ const POP_ISOLATE = /\u2069/g;
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /**
- * A language model reads what people do not see: tag characters, runs of invisible characters or some within Latin words, and changes of
- * the display order. Emoji, flags, and the joiners that some scripts need are allowed.
+ * Whether a text has parts that a language model reads, but people do not see: tag characters, runs of invisible characters or some within
+ * Latin words, and changes of the display order. Emoji, flags, and the joiners that some scripts need are allowed.
  */
 export const hasHiddenText = (text: string): boolean =>
   TAG.test(text.replace(FLAG_OF_REGION, '')) ||

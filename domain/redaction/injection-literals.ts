@@ -69,8 +69,8 @@ const EXACT = [
 ];
 
 /**
- * Every body that is reported as an instruction contains at least one; only then are the patterns of injection-words.ts tried. So words of
- * most bodies do not belong here. At least three bytes each.
+ * Every body that is reported as an instruction contains at least one of these literals; only then are the patterns of injection-words.ts
+ * tried. So words of most bodies do not belong here. At least three bytes each.
  */
 export const INJECTION_LITERALS: { readonly words: readonly string[]; readonly exact: readonly string[] } = {
   words: [...WORDS, ...ENCODED_LITERALS.words],

@@ -29,8 +29,8 @@ const namesInPart = (text: string): string[] => {
 };
 
 /**
- * Names of the matching heuristics. A hint and no protection: a text about such attacks matches, too, and a careful attack does not. The
- * same text always has the same result. Takes time proportional to the length.
+ * Names of the matching heuristics. They are a hint, not a protection: a text about such attacks matches, too, and a careful attack does
+ * not. The same text always has the same result. Takes time proportional to the length.
  */
 export const findInjection = (text: string): readonly string[] => {
   if (text.length < MIN_LENGTH || (possibleContent(encoder.encode(` ${text}  `)) & MAY_HAVE_INJECTION) === 0) return [];

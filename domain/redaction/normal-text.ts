@@ -31,9 +31,7 @@ const SPACED_LETTERS = /(?<![a-z])[a-z](?:([ .\-_*])[a-z](?![a-z])){5,}/;
 
 const LETTERS_APART = /(?<![a-z])[a-z](?:[ .\-_*]{1,4}[a-z](?![a-z])){3,}/g;
 
-/**
- * Joins letters that are written apart. Removes the separator between the first two everywhere; any other becomes a space between words.
- */
+/** Joins letters that are written apart. Removes the separator between the first two everywhere; any other becomes a space between words. */
 const joined = (text: string): string =>
   text.replace(LETTERS_APART, (letters) => {
     const separator = /^.([^a-z]+)/.exec(letters)![1]!;

@@ -53,7 +53,7 @@ const cardAt = (plain: PlainText, start: number, length: number): Span | null =>
   return isSeparate(plain.original, from, to) ? { from, to, tag: 'card' } : null;
 };
 
-/** Checks first digits, length and check digit. A fifth group may be another number after it, such as a date or a check number. */
+/** Checks first digits, length and check digit. A fifth group may be another number after the card number, such as a date or a check number. */
 export const findCards = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   CANDIDATE.lastIndex = 0;

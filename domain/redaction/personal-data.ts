@@ -41,7 +41,7 @@ const localOf = (found: string): string => {
 };
 
 /**
- * Leaves out words of another script directly behind the domain: in a label that goes on in another script, or as a label behind a point
+ * Leaves out words of another script directly after the domain: in a label that continues in another script, or as a label after a point
  * that ends the sentence. Null if no domain is left.
  */
 const domainOf = (found: string): string | null => {
@@ -104,26 +104,26 @@ const isPhone = (found: string): boolean => {
   return digits >= 8 && digits <= 17 && !DATE.test(found) && !DECIMAL.test(found);
 };
 
-/** A plus sign behind a version, Base64 or the lines of a patch begins no phone number. */
+/** A plus sign after a version, Base64 or the lines of a patch does not begin a phone number. */
 const BEFORE_PLUS = /[\p{Nd}@]$|\p{Nd}[.-]$|(?=[a-z+]*\d)(?=\d*[a-z+])[a-z\d+]{4,}\/$|@@ -\d+(?:,\d+)? $/iu;
 const AFTER_PLUS = /^(?:[\p{Nd}@]|_+[\p{L}\p{N}]|==)/u;
 /** Words for a phone that are too short for `endsInKey`. */
 const SHORT_WORD = /(?<![\p{L}\p{N}_+/=-])(?:t[e\u00e9]l|fax|fon|mob|cel|sms|gsm|tlf)$/iu;
 
-/** A plus sign begins a number behind most characters. */
+/** After most other characters, a plus sign begins a number. */
 const isPartOfKey = (before: string, after: string): boolean => {
   if (AFTER_PLUS.test(after) || startsInKey(after, true) || BEFORE_PLUS.test(before)) return true;
   return !SHORT_WORD.test(before) && endsInKey(before, true);
 };
 
-/** For a number without a plus sign. */
+/** The caller must have found a number without a plus sign. */
 const isPartOfWord = (before: string, after: string): boolean => {
   if (AFTER_PHONE.test(after) || startsInKey(after, false)) return true;
   if (/(?:tel|sms|whatsapp)[:=]$/i.test(before)) return false;
   return BEFORE_PHONE.test(before) || endsInKey(before, false);
 };
 
-/** With a country code or in groups; a number without either, such as 5551234567, is not found. */
+/** Finds numbers with a country code or in groups; a number without either, such as 5551234567, is not found. */
 export const findPhones = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   for (const { 0: match, index } of plain.text.matchAll(PHONE)) {

@@ -62,7 +62,7 @@ export const plainTextOf = (original: string): PlainText => {
   return { original, text, starts, ends };
 };
 
-/** In the original. */
+/** Returns the span in the original text. */
 export const placeIn = ({ starts, ends }: PlainText, from: number, to: number): { readonly from: number; readonly to: number } => ({
   from: starts ? starts[from]! : from,
   to: ends ? ends[to - 1]! : to,

@@ -21,7 +21,7 @@ const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(te
 
 const isBasicAuth = (text: string): boolean => /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(Buffer.from(text, 'base64').toString('latin1'));
 
-/** In an assignment such as `password=…`: no placeholder and no code. */
+/** Whether the value of an assignment such as `password=…` is a secret, and not a placeholder or code. */
 const isAssignedSecret = (text: string): boolean =>
   isMixed(text) && !/^(?:\$|%|\{|<|\*|x{4,}|\.\.\.|https?:|process\.|os\.|env\b|redacted|\[redacted)/i.test(text) && !/[(){}]/.test(text);
 

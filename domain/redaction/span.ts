@@ -3,7 +3,7 @@ import { type RedactionHit, replacementOf, sumHits } from './redaction-patterns.
 /** `to` is exclusive. `tag` describes the content. */
 export type Span = { readonly from: number; readonly to: number; readonly tag: string };
 
-/** Sorted by start; a span that overlaps an earlier one is left out. Of spans with the same start, the first in the list wins. */
+/** Sorted by start; a span that overlaps an earlier one is left out. If spans have the same start, the first in the list wins. */
 export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
   if (spans.length < 2) return spans;
   let end = 0;

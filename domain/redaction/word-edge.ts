@@ -1,4 +1,4 @@
-/** Characters beside a value that are looked at. */
+/** The number of characters before and after a value that are examined. */
 const NEAR = 40;
 
 /** Other scripts often have no blank between words and values, and values have no letters of these scripts. */
@@ -18,8 +18,8 @@ const isPartOf = (letter: RegExp, word: RegExp, text: string, mayBeWord: boolean
   return found === undefined || HEX.test(found);
 };
 
-/** Whether a value behind the text belongs to its last Latin letters, as in a key. If `mayBeWord`, a whole word is not such a part. */
+/** Whether a value after the text belongs to its last Latin letters, as in a key. If `mayBeWord`, a whole word is not such a part. */
 export const endsInKey = (before: string, mayBeWord: boolean): boolean => isPartOf(LATIN_BEFORE, WORD_BEFORE, before, mayBeWord);
 
-/** As `endsInKey`, for a text behind a value. */
+/** As `endsInKey`, for a text after a value. */
 export const startsInKey = (after: string, mayBeWord: boolean): boolean => isPartOf(LATIN_AFTER, WORD_AFTER, after, mayBeWord);

@@ -62,7 +62,7 @@ const reducedTo = (
   return { event: { ...event, data: { ...event.data, failures } }, entries: failures };
 };
 
-/** Only this message's entries; null if there are none. `at` becomes the time of the acknowledgement, failure or giving up. */
+/** Keeps only this message's entries; null if there are none. `at` becomes the time of the acknowledgement, failure or giving up. */
 export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,
   message: MessageRef,

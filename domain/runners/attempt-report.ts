@@ -39,7 +39,7 @@ export const evolve = (state: AttemptReports, _: Recorded<AttemptReportEvent>): 
 export const attemptKey = ({ delivery_id, message_id, attempt }: Pick<AttemptReport, 'delivery_id' | 'message_id' | 'attempt'>): string =>
   `${delivery_id}/${message_id ?? ''}/${attempt}`;
 
-/** Only the reports of one message; null if there are none. */
+/** Keeps only the reports of one message; null if there are none. */
 export const eventForMessage = (
   event: Recorded<AttemptReportEvent>,
   message: Pick<AttemptReport, 'delivery_id' | 'message_id'>,

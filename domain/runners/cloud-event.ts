@@ -21,7 +21,7 @@ const encoder = new TextEncoder();
 
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
-/** Warn the agent of content from outside: what the guardrails found, and why they blocked or held the delivery. */
+/** Attributes that warn the agent of content from outside: what the guardrails found, and why they blocked or held the delivery. */
 const guardrailAttributes = ({ guardrails = [], cause, released_from }: Partial<DeliveryFacts>): Record<string, string> => {
   const labels = [...new Set(labelsOf(guardrails))];
   return {
@@ -47,7 +47,7 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   ...(facts.traceparent === undefined ? {} : { traceparent: facts.traceparent }),
 });
 
-/** Then it need not be scanned again. Unknown if a guardrail has redacted the body after the check. */
+/** Whether the body is known to be JSON, so that it need not be scanned again. Unknown if a guardrail has redacted the body after the check. */
 const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
 
@@ -189,7 +189,7 @@ const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
   return bytes.subarray(0, at);
 };
 
-/** A CloudEvent in JSON format. Inserts JSON unchanged, also that in a form; of a body of more than `inlineLimit` bytes, the URL. */
+/** A CloudEvent in JSON format. Inserts JSON unchanged, also that in a form; instead of a body of more than `inlineLimit` bytes, inserts its URL. */
 export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;
   const { attributes, text, bytes } = bodyPart(message, inlineLimit);

@@ -7,7 +7,7 @@ import { scanJson } from '../json-scanner.ts';
 export type MessageBody = {
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Of the complete body, in bytes. If the log stores the body in chunks, `body` is empty but `size` is not 0. */
+  /** The size of the complete body, in bytes. If the log stores the body in chunks, `body` is empty but `size` is not 0. */
   readonly size: number;
   /** Known to be JSON: found to be when it was received, and not changed since. */
   readonly isJson: boolean;
@@ -19,7 +19,7 @@ const JSON_TYPE = 'application/json';
 /** Providers send JSON in this field of a form. It is the value of the attribute `formfield`. */
 const FORM_FIELD = 'payload';
 
-/** The body itself or, of a form, its field `payload`. `isJson`: known to be JSON. */
+/** The body itself or, for a form, its field `payload`. `isJson`: known to be JSON. */
 export const jsonInBody = (contentType: string, body: Uint8Array, isJson = false): Uint8Array | null => {
   const media = mediaOf(contentType);
   const found = media === 'form' ? payloadOf(body) : media && body;

@@ -12,7 +12,7 @@ const MAX_PACKED_LENGTH = 360;
 const packed = ({ reason, stderr_tail }: ReportTexts): string =>
   deflateRawSync(JSON.stringify([reason, stderr_tail]), { level: 9 }).toString('base64');
 
-/** From the start of a line on if the text has several. */
+/** Returns the end of a text. If the text has several lines, the result starts with a whole line. */
 const endOf = (text: string, length: number): string => {
   const end = text.slice(text.length - length);
   const line = end.indexOf('\n') + 1;
@@ -30,7 +30,7 @@ const greatest = (max: number, fits: (value: number) => boolean): number => {
   return low;
 };
 
-/** The reason stays whole; of standard error, only as much of the end as fits. */
+/** The reason stays whole; standard error is cut to as much of its end as fits. */
 export const packTexts = ({ reason, stderr_tail }: ReportTexts): string => {
   const whole = packed({ reason, stderr_tail });
   if (stderr_tail === null || whole.length <= MAX_PACKED_LENGTH) return whole;
@@ -47,7 +47,7 @@ export const unpackTexts = (text: string): ReportTexts => {
 
 /** With seconds: the line and column of a place in code have no third number. */
 const TIME_OF_DAY = /(?<!\d)\d\d:\d\d:\d\d(?:[.,]\d+)?/g;
-/** As log lines name processes. */
+/** Process ids as log lines write them. */
 const PROCESS_ID = /\b(pid|process|worker|thread|node)([ =:#]{1,2})\d+/gi;
 /** Dates, and what can be a UUID, a hash or a large number. */
 const HEX_RUN = /[0-9a-f][0-9a-f-]{7,}(?:[.,]\d+)?/gi;

@@ -9,23 +9,20 @@ export const category = 'runnercredential';
 export const STREAM = 'AGENTS';
 /**
  * The broker sends an unacknowledged message again after this time. The same for all attempts: nats-server would add different ones
- * (`backoff`) to the delay that a runner asks for.
+ * (`backoff`) to the delay that a runner requests.
  */
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
 /** For all runners of an agent together. */
 export const MAX_UNACKNOWLEDGED = 1_000;
-/** Of the lifetime of the present credential. */
+/** The share of a credential's lifetime after which it is renewed. */
 export const RENEW_AFTER_SHARE = 0.75;
 
 /** The durable JetStream consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
-/**
- * NATS permissions: fetch, acknowledge and listen to the agent's own messages, publish benchmark results, receive replies in its own
- * inbox.
- */
+/** NATS permissions: fetch, acknowledge and listen to the agent's own messages, publish benchmark results, receive replies in its own inbox. */
 export const permissionsOf = (tenant: string, agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [
     `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`,

@@ -3,10 +3,7 @@ import { statusAfterApproval } from '../sessions/approval.ts';
 import { isSent, type SentMessage, type SessionEvent } from '../sessions/session.ts';
 import type { Message, RunnerMessageType } from './runner-message.ts';
 
-/**
- * `content` is decrypted: the message or, for a decision on an approval, the comment; null if there is no text, or if it cannot be
- * decrypted.
- */
+/** `content` is decrypted: the message or, for a decision on an approval, the comment; null if there is no text, or if it cannot be decrypted. */
 export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };
 
 const encoder = new TextEncoder();
@@ -92,7 +89,7 @@ const SUMMARIES: Readonly<Record<SentType, string>> = {
   ApprovalExpired: 'A person has decided on an approval, or it has expired',
 };
 
-/** By event type; only those that are sent to runners. */
+/** The messages by event type, only of events that are sent to runners. */
 export const sessionMessages: Readonly<Record<string, RunnerMessageType>> = Object.fromEntries(
   Object.entries(TYPES).map(([eventType, type]) => [
     eventType,

@@ -26,7 +26,7 @@ export type ScheduleFields = {
 
 /**
  * `headers` has `***` for secret values; `sealed_headers` has these, encrypted as one JSON object. `body_bytes` is base64.
- * `target_agent_id`: the agent that `target` named when it was set; null if it is no agent, absent in events of earlier versions.
+ * `target_agent_id`: the agent that `target` named when it was set; null if it is not an agent, absent in events of earlier versions.
  */
 export type TargetFields = {
   readonly name: string;
@@ -204,7 +204,7 @@ export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseC
   return { kind: 'interval', minutes: interval_minutes!, anchor: anchorOf(fields, scheduledAt) };
 };
 
-/** Not deleted, and belongs to the agent `of`. */
+/** Whether the job is not deleted, and belongs to the agent `of`. */
 export const exists = ({ status, agent_id }: CronJob, of: string): boolean =>
   status !== 'absent' && status !== 'archived' && agent_id === of;
 
@@ -258,7 +258,7 @@ export const update =
 
 export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, its time has passed, or it was skipped');
 
-/** Not due until it is resumed. @throws Refusal not_found if it does not exist */
+/** The job is not due until it is resumed. @throws Refusal not_found if it does not exist */
 export const pause =
   (agent_id: string) =>
   (job: CronJob): CronJobEvent[] => {

@@ -28,7 +28,7 @@ export type Attempt = { readonly at: string; readonly status_code: number | null
 /** `target_agent_id`: only if the target is an agent. */
 type Target = { readonly target_kind: (typeof TARGET_KINDS)[number]; readonly target_agent_id?: string };
 
-/** `job_status`: the one that the result gives to a one-shot job. */
+/** `job_status`: the status that the result gives to a one-shot job. */
 type AttemptFields = Omit<Attempt, 'at'> & Pick<DecisionFields, 'job_id' | 'job_status'>;
 
 type MessageFields = { readonly delivery_id: string; readonly message_id: string };
@@ -57,9 +57,9 @@ export type CronRun = {
   readonly attempts: readonly Attempt[];
   /** Started, and not ended yet. */
   readonly is_open: boolean;
-  /** While a message to the agent waits for its answer: when the present attempt fails. Null if no attempt follows. */
+  /** When the present attempt fails, while a message to the agent waits for its answer. Null if no attempt follows. */
   readonly next_attempt_at: string | null;
-  /** Of the last message to the agent. Null if none was sent yet, or if the target is not an agent. */
+  /** The delivery of the last message to the agent. Null if none was sent yet, or if the target is not an agent. */
   readonly delivery_id: string | null;
   readonly message_id: string | null;
   /** The last message is neither acknowledged nor given up. */
@@ -145,8 +145,8 @@ export const isTooLate = (due_at: string, next: string | null, now: string): boo
 };
 
 /**
- * From `first` to `now`, oldest first, at most MAX_DUE. All but the newest are missed, and it is, too, if it is too late: if the clock
- * jumps forward, a job fires only once.
+ * Returns the occurrences from `first` to `now`, oldest first, at most MAX_DUE. All but the newest are missed, and so is the newest if it
+ * is too late: if the clock jumps forward, a job fires only once.
  */
 export const dueOccurrences = (recurrence: Recurrence, first: string, now: string): DueOccurrence[] => {
   const due: DueOccurrence[] = [];
@@ -183,7 +183,7 @@ export type Outcome = { readonly status_code: number | null; readonly error: str
 
 const RETRY_DELAY_MS = 30_000;
 
-/** After failed attempt number `attempts`, in milliseconds. */
+/** The delay after failed attempt number `attempts`, in milliseconds. */
 const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number => {
   if (backoff === 'fixed') return RETRY_DELAY_MS;
   return RETRY_DELAY_MS * (backoff === 'linear' ? attempts : 2 ** attempts);
@@ -202,7 +202,7 @@ export const recordAttempt =
     return [{ type: 'CronAttemptFailed', data: { ...fields, next_attempt_at } }];
   };
 
-/** By a person. A one-shot job is thereby completed. Does nothing if a decision about the occurrence is already recorded. */
+/** A person skips the occurrence. This completes a one-shot job. Does nothing if a decision about the occurrence is already recorded. */
 export const skip =
   (job: CronJob, dueAt: string, next: string | null) =>
   (run: CronRun): CronRunEvent[] => {

@@ -29,7 +29,7 @@ export type DayCountOptions = {
   readonly decided: ReadonlySet<number>;
 };
 
-/** A period of blackouts, in milliseconds since 1970, without its end. */
+/** A period of blackouts, in milliseconds since 1970; `to` is exclusive. */
 export type Covered = readonly [from: number, to: number];
 
 const DAY_MS = 86_400_000;
@@ -44,10 +44,7 @@ const merged = (periods: readonly Covered[]): readonly Covered[] => {
   return found;
 };
 
-/**
- * Returns when blackouts apply to an agent between two times, in ascending order. Yields often, because there can be
- * hundreds of blackouts.
- */
+/** Returns when blackouts apply to an agent between two times, in ascending order. Yields often, because there can be hundreds of blackouts. */
 export function* coveredPeriods(
   blackouts: readonly PresentBlackout[],
   agent_id: string,
@@ -117,7 +114,7 @@ const sameUntil = ({ options: { bounds, covered }, day, period }: Tally, at: num
   return Math.min(bounds[day + 1]!, begin > at ? begin : end);
 };
 
-/** Adds due times after now. Unless decisions are recorded ahead, it does not look at each of them. */
+/** Adds due times after now. Unless decisions are recorded ahead, it does not examine each of them. */
 const addAll = (tally: Tally, times: readonly number[]): void => {
   const { decided } = tally.options;
   for (let index = 0; index < times.length; ) {

@@ -13,7 +13,6 @@ type Times = readonly number[];
 
 const textOf = (ms: number): string => new Date(ms).toISOString();
 
-/** Returns the date that is `days` days after a date. */
 const daysAfter = (date: string, days: number): string => textOf(Date.parse(date) + days * DAY_MS).slice(0, 10);
 
 /** Yields the due times in a short period, with the rules of `nextDueTime` for clock changes. */
@@ -55,7 +54,7 @@ const timesOfCron = ({ next }: CronExpression, start: string): DailyTimes => {
   for (let at = upcoming; at !== null && at.slice(0, 11) === day; at = next(`${at.slice(0, 13)}:59:59`))
     hours.push(Number(at.slice(11, 13)));
   const isDay = (date: string): boolean => {
-    // The days are asked in ascending order.
+    // The caller requests days in ascending order.
     if (upcoming !== null && upcoming.slice(0, 10) < date) upcoming = next(`${daysAfter(date, -1)}T${LAST_SECOND}`);
     return upcoming?.slice(0, 10) === date;
   };
@@ -67,7 +66,7 @@ const dailyTimes = (recurrence: Extract<Recurrence, { zone: string }>, start: st
     ? timesOfCron(recurrence.expression, start)
     : { times: [msOfDay(nextDay(recurrence.time, `${daysAfter(start, -1)}T${LAST_SECOND}`))], isDay: () => true };
 
-/** The next clock change of a zone at or after a time, in milliseconds. It is asked in ascending order. */
+/** Returns the next clock change of a zone at or after a time, in milliseconds. The caller requests times in ascending order. */
 const changesOf = (zone: string) => {
   let known = Number.NEGATIVE_INFINITY;
   return (ms: number): number => {

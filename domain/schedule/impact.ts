@@ -23,7 +23,7 @@ export type JobImpact = {
   readonly isExact: boolean;
 };
 
-/** `scheduled_at`: since when the schedule is as it is (RFC 3339). */
+/** `scheduled_at`: when the present schedule was set (RFC 3339). */
 export type ScheduledJob = PlannedJob & { readonly scheduled_at: string };
 
 /** Due times that are listed for a day. */

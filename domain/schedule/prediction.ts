@@ -3,7 +3,7 @@ import { isTooLate, occurrenceId } from './cron-run.ts';
 import { type PresentBlackout, presentDecision } from './preview.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
-/** With the first occurrence without a recorded decision. `isInactive`: the job's agent, or the one that it calls, is inactive. */
+/** A job with the first occurrence that has no recorded decision. `isInactive`: the job's agent, or the one that it calls, is inactive. */
 export type PlannedJob = {
   readonly id: string;
   readonly agent_id: string;
@@ -12,7 +12,7 @@ export type PlannedJob = {
   readonly isInactive: boolean;
 };
 
-/** With the decision that would be made in the present state. */
+/** An occurrence with the decision that would be made in the present state. */
 export type PredictedOccurrence<Job extends PlannedJob = PlannedJob> = {
   readonly id: string;
   readonly job: Job;
@@ -40,7 +40,7 @@ const DAY_MS = 86_400_000;
 
 const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
-/** Whatever the time zone of the blackout is. */
+/** Whether the blackout may cover the period, whatever its time zone is. */
 const mayCover = (blackout: BlackoutFields, from: string, to: string): boolean =>
   periodsFrom(blackout, shifted(from, -DAY_MS).slice(0, 10), shifted(to, DAY_MS).slice(0, 10)).length > 0;
 
@@ -61,7 +61,7 @@ const decisionOf = (
   return presentDecision(due_at, job, blackouts);
 };
 
-/** Of all jobs, without a recorded decision, earliest first. */
+/** Yields the occurrences of all jobs without a recorded decision, earliest first. */
 export function* predictedOccurrences<Job extends PlannedJob>(
   jobs: readonly Job[],
   options: PredictionOptions,

@@ -27,7 +27,10 @@ export type PreviewOptions = {
   readonly job?: PreviewedJob;
 };
 
-/** Of an occurrence that is neither decided nor missed. `isInactive`: the job's agent, or the one that it calls, is inactive. */
+/**
+ * Returns the decision about an occurrence that is neither decided nor missed. `isInactive`: the job's agent, or the one that it calls, is
+ * inactive.
+ */
 export const presentDecision = (
   due_at: string,
   { agent_id, isInactive }: { readonly agent_id: string; readonly isInactive: boolean },
@@ -40,7 +43,7 @@ export const presentDecision = (
     : { decision: 'fired', reason: null, blackout_id: null };
 };
 
-/** After `after`, at most `limit`. Of a job, without those whose decisions are recorded and those that are due for too long. */
+/** Returns at most `limit` due times after `after`. For a job, leaves out those whose decisions are recorded and those that are due for too long. */
 export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, limit, job }: PreviewOptions): PreviewedOccurrence[] => {
   const planned = { agent_id, isInactive: job?.isInactive ?? false };
   const occurrences: PreviewedOccurrence[] = [];

@@ -51,15 +51,13 @@ const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => 
 /** No zone has changed its clocks by more than this since 2012. */
 export const MAX_CHANGE_MS = 3 * 60 * MINUTE_MS;
 
-/** If clocks were always `offset` milliseconds ahead of UTC. */
+/** Returns the next due time as if clocks were always `offset` milliseconds ahead of UTC. */
 const nextAtOffset = (offset: number, after: string, next: (local: string) => string | null): DueTime | null => {
   const local_time = next(new Date(Date.parse(after) + offset).toISOString().slice(0, 19));
   return local_time === null ? null : { due_at: new Date(Date.parse(`${local_time}Z`) - offset).toISOString(), local_time };
 };
 
-/**
- * Keeps the rhythm: a local time that clocks show twice is due both times, and one that they skip as long after the ones before as usual.
- */
+/** Keeps the rhythm: a local time that clocks show twice is due both times, and one that they skip is due after the usual interval. */
 const nextOfRhythm = (zone: string, after: string, next: (local: string) => string | null): DueTime | null => {
   const plain = nextOfLocalTimes(zone, after, next);
   const earlier = new Date(Date.parse(after) - MAX_CHANGE_MS).toISOString();

@@ -44,7 +44,7 @@ export const splitSecrets = (headers: Headers): { readonly shown: Headers; reado
   };
 };
 
-/** Replaces each MASK. @throws Refusal invalid if the header has no present value */
+/** Replaces each MASK by the present value. @throws Refusal invalid if the header has no present value */
 export const withPresentSecrets = (secrets: Headers, present: Headers): Headers =>
   Object.fromEntries(
     Object.entries(secrets).map(([name, value]) => {

@@ -79,7 +79,7 @@ export const closedApproval = (approval: Approval, event: Recorded<Exclude<Appro
   return { ...closed, sealed_comment: data.sealed_comment, decided_by_id: actor.kind === 'user' ? actor.id : null };
 };
 
-/** For a session that ends. */
+/** The events that cancel the open approvals of a session that ends. */
 export const cancelApprovals = (agent_id: string, open: readonly OpenApproval[]) =>
   open.map(({ message_id }) => ({ type: 'ApprovalCancelled', data: { agent_id, message_id } }) as const);
 

@@ -28,9 +28,9 @@ export type StartedFields = {
   agent_revision: number;
   /** At the start of the session. */
   model_ids: readonly string[];
-  /** The primary one at the start of the session, after failover; null if there was none. */
+  /** The primary model at the start of the session, after failover; null if there was none. */
   model_id: string | null;
-  /** Of the newest event of the agent and its models at the start of the session, as a consistency token. */
+  /** The newest event of the agent and its models at the start of the session, as a consistency token. */
   position: string;
 };
 
@@ -39,7 +39,7 @@ export type MessageFields = { message_id: string; role: MessageRole; kind: Messa
 /** The ended session that this one continues. */
 export type Continued = { continues_id: string | null };
 
-/** For one message. The cost is in micro-dollars. */
+/** The usage for one message. The cost is in micro-dollars. */
 export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
 
 export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
@@ -48,10 +48,10 @@ export type AttachmentFields = { attachment_id: string; filename: string; conten
 
 export type { SentFields };
 
-/** From a person to the runner. The files were added to the session before. */
+/** A message from a person to the runner. The files were added to the session before. */
 export type SentMessage = MessageFields & { sealed_content: string; files: readonly AttachmentFields[] };
 
-/** So that the audit log finds all events of an agent's sessions. */
+/** Lets the audit log find all events of an agent's sessions. */
 type OfAgent = { agent_id: string };
 
 export type SessionEvent =

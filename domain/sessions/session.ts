@@ -57,11 +57,11 @@ export type Session = StartedFields &
     files: readonly AttachmentFields[];
     /** The last event for the runner. */
     last_sent: string | null;
-    /** Of the last event with which a person has interrupted or cancelled the session. */
+    /** Identifies the last event with which a person has interrupted or cancelled the session. */
     stopped_position: string | null;
-    /** The last event, apart from those about files and usage, is an interruption. */
+    /** Whether the last event, apart from those about files and usage, is an interruption. */
     is_interrupted: boolean;
-    /** No person has written or decided since the last interruption. The runner may not know of it yet. */
+    /** Whether no person has written or decided since the last interruption. The runner may not know of it yet. */
     is_stopped: boolean;
     created_at: string;
     completed_at: string | null;
@@ -114,7 +114,7 @@ export const statusAfter = (kind: MessageKind): SessionStatus => (kind === null 
 
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
-/** In the hour (UTC) of the time `at`, in micro-dollars. */
+/** Returns the recorded cost of the hour (UTC) of the time `at`, in micro-dollars. */
 export const costInHour = ({ hour_usage }: Session, at: string): number =>
   hour_usage.hour === at.slice(0, HOUR_LENGTH) ? hour_usage.cost_micros : 0;
 
@@ -234,7 +234,7 @@ export const assertOpen = (session: Session, at: string): void => {
   throw conflict('/path/session_id', 'session_ended', detail, { session_status: status });
 };
 
-/** By the runner itself. */
+/** The runner itself starts the session. */
 export const start = (data: StartedFields & Partial<Cause & Continued>) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
 
 /** `attachment_ids`: files that were added to the session before. */

@@ -1,4 +1,4 @@
-/** Of one message. */
+/** The maximum cost of one message. */
 export const MAX_COST_MICROS = 10_000_000_000;
 
 /** In US dollars per million tokens, which is micro-dollars per token. */

@@ -3,10 +3,7 @@ import type { Recorded } from '../event.ts';
 /** The refused calls of a skill webhook: stream `skillrefusal-<tenant>.<skill>`. */
 export const category = 'skillrefusal';
 
-/**
- * Up to `tenant_suspended`, the response is the same, so that callers do not learn the reason. Those after it occur only with a valid
- * token.
- */
+/** Up to `tenant_suspended`, the response is the same, so that callers do not learn the reason. Those after it occur only with a valid token. */
 export const REFUSAL_REASONS = [
   'token_missing',
   'token_invalid',
@@ -27,7 +24,7 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 export type RefusedCall = { id: string; at: string; ip: string | null; user_agent: string | null; reason: RefusalReason };
 
 /**
- * `SkillWebhookRefused`: one refused call or, of many in a minute, several. `SkillWebhookRefusalsCounted`: further calls of one IP
+ * `SkillWebhookRefused`: one refused call, or several if there are many in a minute. `SkillWebhookRefusalsCounted`: further calls of one IP
  * address; of many if `ip` is null. `agent_id` gets the webhook's calls.
  */
 export type SkillRefusalEvent =

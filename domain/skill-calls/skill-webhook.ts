@@ -5,7 +5,7 @@ import { Refusal } from '../refusal.ts';
 export const category = 'skillwebhook';
 export const platform = true;
 
-/** By a user, or because its agent can no longer use the skill. */
+/** A webhook is hidden by a user, or because its agent can no longer use the skill. */
 export type HiddenReason = 'requested' | 'skill_deleted' | 'skill_revoked';
 
 /** `digest` of the token. */

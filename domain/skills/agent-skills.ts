@@ -4,7 +4,7 @@ import { jsonEqual } from '../aggregate.ts';
 import { omit } from '../omit.ts';
 import { invalid, Refusal } from '../refusal.ts';
 
-/** Of an agent; also of entries in its permissions on skills. */
+/** The maximum number of skills of an agent, and of entries in its permissions on skills. */
 export const MAX_SKILLS = 500;
 
 const noSuchSkill = (): Refusal => new Refusal('not_found', 'The agent does not have this skill');

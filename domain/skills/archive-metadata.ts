@@ -1,6 +1,6 @@
 /**
- * Added to what people pack by the Finder, the Explorer, storage devices, office programs, and version control. Without names that start
- * with a dot.
+ * Names of files that are added to what people pack: by the Finder, the Explorer, storage devices, office programs, and version control.
+ * Names that start with a dot are not listed.
  */
 const NAMES: ReadonlySet<string> = new Set([
   ...['__macosx', 'icon\r', 'network trash folder', 'temporary items'],
@@ -9,7 +9,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ...['cvs', '_darcs', 'pax_global_header'],
 ]);
 
-/** With these files, office programs mark a document that is open. */
+/** The names of files with which office programs mark a document that is open. */
 const OPEN_DOCUMENT = /^~\$/;
 
 const isMetadataName = (name: string): boolean => name.startsWith('.') || NAMES.has(name.toLowerCase()) || OPEN_DOCUMENT.test(name);

@@ -3,13 +3,13 @@ import { invalid, Refusal } from '../refusal.ts';
 
 export const MAX_ARCHIVE_BYTES = 10 * 1024 * 1024;
 export const MAX_ARCHIVE_ENTRIES = 2_000;
-/** All files of an archive together. */
+/** The maximum size of all files of an archive together. */
 export const MAX_UNPACKED_BYTES = 50_000_000;
-/** Unpacked to compressed size, for the whole archive and for each file. */
+/** The maximum ratio of unpacked to compressed size, for the whole archive and for each file. */
 export const MAX_COMPRESSION_RATIO = 100;
 /** The ratio of smaller files is not limited: harmless ones, such as empty tables, can have a high ratio. */
 const MIN_BOMB_BYTES = 100_000;
-/** Folder and file names in a path. */
+/** The maximum number of folder and file names in a path. */
 export const MAX_PATH_DEPTH = 20;
 const MAX_PATH_LENGTH = 1_024;
 
@@ -69,7 +69,7 @@ const pathFault = (path: string): string | null => {
 /** Paths with the same key are the same file on some file systems. */
 const keyOf = (path: string): string => path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
-/** Starting with the outermost one. */
+/** Returns the folders of a path, starting with the outermost one. */
 const foldersOf = (path: string): string[] => {
   const names = path.split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
@@ -100,7 +100,7 @@ const claimPath = (taken: Map<string, string>, path: string): void => {
   }
 };
 
-/** Before any of the files is unpacked. @throws Refusal invalid if the archive breaks a rule */
+/** Checks the entries before any of the files is unpacked. @throws Refusal invalid if the archive breaks a rule */
 export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
   if (entries.length > MAX_ARCHIVE_ENTRIES)
     throw badArchive('too_many_entries', `The archive has more than ${MAX_ARCHIVE_ENTRIES} entries: leave out what is not needed`);

@@ -3,7 +3,7 @@ import { isMetadata } from './archive-metadata.ts';
 import { badArchive, quoted } from './archive-rules.ts';
 import { MANIFEST } from './manifest.ts';
 
-/** Names that a refusal lists. */
+/** The maximum number of names that a refusal lists. */
 const MAX_LISTED = 5;
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
@@ -14,7 +14,7 @@ export const mayBeManifest = (path: string): boolean => nameOf(path) === MANIFES
 const listed = (names: readonly string[]): string =>
   names.slice(0, MAX_LISTED).map(quoted).join(', ') + (names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '');
 
-/** For an archive without a manifest at the right place: what there is, and what to do about it. */
+/** Describes an archive without a manifest at the right place: what it contains, and what to do. */
 const findings = (paths: readonly string[]): string => {
   const manifests = paths.filter(mayBeManifest);
   const similar = paths.find((path) => /^skills?(?:\.md|\.markdown|\.txt|\.md\.txt)?$/i.test(nameOf(path)));

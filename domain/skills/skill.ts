@@ -118,7 +118,7 @@ type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'conf
 export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
   hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');
 
-/** Without the fields that `claim` adds. */
+/** The first event without the fields that `claim` adds. */
 export type FirstEvent =
   | { type: 'SkillCreated'; data: SkillFields }
   | { type: 'SkillAuthored'; data: SkillFields & { author_agent_id: string } }

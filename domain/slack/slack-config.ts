@@ -52,7 +52,7 @@ const changedTo = (config: SlackConfig, current: SlackConfig, changed: Partial<S
 };
 
 /**
- * `inherited`: what the agent got when it was cloned; null if it is no clone. @throws Refusal invalid if working hours end before they
+ * `inherited`: what the agent got when it was cloned; null if it is not a clone. @throws Refusal invalid if working hours end before they
  * start
  */
 export const change =
@@ -66,7 +66,7 @@ export const change =
     return changedTo(config, current, changed);
   };
 
-/** `inherited`: what the agent got when it was cloned; null if it is no clone. */
+/** `inherited`: what the agent got when it was cloned; null if it is not a clone. */
 export const restore =
   (earlier: SlackConfig, inherited: SlackConfig | null = null) =>
   (config: SlackConfig): SlackConfigEvent[] => {

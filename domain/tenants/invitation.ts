@@ -28,8 +28,8 @@ const mayInvite = (issuerRole: TenantRole | undefined, role: TenantRole): boolea
   issuerRole === 'OWNER' || (issuerRole !== undefined && ISSUERS.includes(issuerRole) && role !== 'OWNER');
 
 /**
- * Replaces the member's earlier one. `digest` of the token; `expires_at` is RFC 3339 UTC. The issuer could use the token: the invited
- * member's API key is limited to the issuer's role, even if the member becomes OWNER later (see `maxRoleOf`).
+ * Replaces the member's earlier invitation. `digest` of the token; `expires_at` is RFC 3339 UTC. The issuer could use the token: the
+ * invited member's API key is limited to the issuer's role, even if the member becomes OWNER later (see `maxRoleOf`).
  * @throws Refusal not_found if there is no such member, forbidden if the member has more rights than the issuer
  */
 export const issue =
@@ -41,7 +41,7 @@ export const issue =
     return [{ type: 'MemberInvitationIssued', data: { user_id, ...invitation, max_role } }];
   };
 
-/** Of the member's latest invitation. Constant time. */
+/** Whether the digest is that of the member's latest invitation. Takes constant time. */
 export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: string): boolean =>
   isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && invitations[user_id] !== undefined;
 
@@ -61,8 +61,8 @@ export const whyNot = (tenant: Tenant, user_id: string, at: string): 'withdrawn'
 };
 
 /**
- * For the API key of the member's invitation, which must exist. Null (no limit) if the issuer was OWNER then and still is; otherwise
- * ADMIN.
+ * Returns the maximum role for the API key of the member's invitation, which must exist. Null (no limit) if the issuer was OWNER then and
+ * still is; otherwise ADMIN.
  */
 export const maxRoleOf = ({ members, invitations }: Tenant, user_id: string): 'ADMIN' | null => {
   const { max_role, issuer_id } = invitations[user_id]!;

@@ -18,7 +18,7 @@ export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRo
   if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
-/** Rename or revoke. @throws Refusal forbidden if the key is an OWNER's and the caller is not an OWNER */
+/** The change is to rename or revoke the key. @throws Refusal forbidden if the key is an OWNER's and the caller is not an OWNER */
 export const assertMayChangeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
   if (callerRole !== 'OWNER' && members[owner_id]?.role === 'OWNER')
     throw new Refusal('forbidden', 'Only an OWNER may rename or revoke the API key of an OWNER');
@@ -64,7 +64,7 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
 };
 
 /**
- * `agents` must include every agent that the user owns; more do no harm.
+ * `agents` must include every agent that the user owns; further ones have no effect.
  * @throws Refusal not_found, forbidden if the caller may not remove an OWNER, conflict if the tenant or an agent would lose its last OWNER
  */
 export const remove =

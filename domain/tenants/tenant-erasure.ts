@@ -1,7 +1,7 @@
 import { comparePositions, parseToken, type Recorded, tokenOf } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
-/** Of a tenant in the log, without the streams of its destroyed keys. */
+/** The numbers of a tenant's streams and events in the log, without the streams of its destroyed keys. */
 export type EventCounts = { readonly streams: number; readonly events: number };
 
 /**
@@ -10,7 +10,7 @@ export type EventCounts = { readonly streams: number; readonly events: number };
  */
 export type ErasureFacts = EventCounts & { readonly key_destroyed_at: string; readonly key_id?: string };
 
-/** So far, up to `counted_to` (a consistency token). */
+/** The counts so far, up to `counted_to` (a consistency token). */
 export type CountProgress = EventCounts & { readonly counted_to: string };
 
 /** Outside of the log: stored files, and messages that were waiting for runners. */
@@ -95,7 +95,7 @@ export const recordCounted =
       ? [{ type: 'TenantEventsCounted', data: progress }]
       : [];
 
-/** With the key that signs the receipt. Does nothing if already recorded, or if the data key is not destroyed yet. */
+/** Records the erasure with the key that signs the receipt. Does nothing if already recorded, or if the data key is not destroyed yet. */
 export const recordErased =
   (counts: EventCounts, key_id: string) =>
   ({ erasure }: Erasable): TenantErasureEvent[] => {

@@ -60,7 +60,7 @@ export type Tenant = {
   external_links: readonly ExternalLink[];
   is_suspended: boolean;
   paid: boolean;
-  /** The platform has switched off external mail, and the tenant cannot switch it on. */
+  /** Whether the platform has switched off external mail, so that the tenant cannot switch it on. */
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
@@ -180,7 +180,7 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?:
   updated_at: event.at,
 });
 
-/** Cannot be reopened, and all access to its data is refused. */
+/** A closed tenant cannot be reopened, and all access to its data is refused. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
 /** @throws Refusal not_found if it does not exist or is closed for good */
@@ -211,7 +211,7 @@ export const create =
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };
 
-/** By the platform. `reason` is stored with the events. @throws Refusal not_found */
+/** Changes the tenant for the platform. `reason` is stored with the events. @throws Refusal not_found */
 export const update =
   (
     { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
@@ -226,7 +226,10 @@ export const update =
     ];
   };
 
-/** By the tenant. @throws Refusal not_found, conflict if it would switch on external mail that the platform has switched off */
+/**
+ * Changes settings for the tenant itself.
+ * @throws Refusal not_found, conflict if it would switch on external mail that the platform has switched off
+ */
 export const changeSettings =
   (fields: Partial<TenantSettings>) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -251,7 +254,7 @@ export const resume =
     return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
   };
 
-/** It can be reopened until `closes_at` (RFC 3339 UTC), and is closed for good after that. */
+/** Until `closes_at` (RFC 3339 UTC), the tenant can be reopened. After that, it is closed for good. */
 export const close =
   (reason: string, closes_at: string) =>
   (tenant: Tenant): TenantEvent[] => {

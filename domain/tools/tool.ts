@@ -77,14 +77,14 @@ export const register =
     return [{ type: 'ToolRegistered', data: fields }];
   };
 
-/** For the connector that provides the tool. */
+/** Reserves ids of tools for the connector that provides them. */
 export const reserve =
   (connector: string, name: string) =>
   (tool: Tool): ToolEvent[] =>
     tool.status === 'absent' ? [{ type: 'ToolReserved', data: { connector, name } }] : [];
 
 /**
- * Not the name, which is the unique key. Of a connector's tool, only the input schema can change.
+ * Refuses a change of the name, which is the unique key. Only the input schema of a connector's tool can change.
  * @throws Refusal not_found if it does not exist, conflict if another field of a connector's tool would change
  */
 export const update =

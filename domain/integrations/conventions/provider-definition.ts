@@ -2,7 +2,7 @@ import type { IntegrationOptions } from './integration-options.ts';
 import type { SignatureScheme, SignedRequest } from './signature-scheme.ts';
 import type { ValueSource } from './value-source.ts';
 
-/** By JSON pointer, as texts. */
+/** The texts of body fields, by JSON pointer. */
 export type BodyFields = Readonly<Record<string, string>>;
 
 /** The first field that exists is shown under the name. */
@@ -16,7 +16,7 @@ export type RetrySchedule = {
    * time or a range, these are the longest delays.
    */
   readonly delaysSeconds: readonly number[];
-  /** How long after the first attempt a person can have it sent again; 0: not at all. */
+  /** How long after the first attempt a person can make the provider send the delivery again; 0: not at all. */
   readonly byHandSeconds: number;
 };
 
@@ -65,13 +65,13 @@ export type Sample = {
   readonly body: string;
 };
 
-/** How deliveries are read can depend on these. */
+/** The settings of an integration that influence how deliveries are read. */
 export type IntegrationSettings = { readonly delivery_id_source: string | null; readonly options: IntegrationOptions };
 
 /** A comment links to the documentation of the provider. */
 export type ProviderDefinition = {
   readonly label: string;
-  /** As in header names, if not with one capital letter at its start. */
+  /** The name as it is written in header names, if not with one capital letter at its start. */
   readonly headerSpelling?: string;
   readonly scheme: SignatureScheme;
   readonly delivery: ValueSource;
@@ -82,7 +82,7 @@ export type ProviderDefinition = {
   readonly bodyTimestamp?: { readonly pointer: string; readonly toleranceSeconds: number };
   /** The provider also signs the header with the delivery id. A delivery id in the body is always signed. */
   readonly isIdSigned?: true;
-  /** Absent if people choose the secret, in any form. */
+  /** Absent if people choose the secret, which can have any form. */
   readonly secret?: ProviderSecret;
   readonly options?: readonly (keyof IntegrationOptions)[];
   /** @throws Refusal invalid if they cannot be combined */

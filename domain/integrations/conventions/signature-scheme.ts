@@ -1,6 +1,6 @@
 import type { ReceivedBody } from '../../bodies/received-body.ts';
 
-/** As received. `header` takes a lower-case name and joins several values with `, `. `url` is the public URL with its query. */
+/** A request as received. `header` takes a lower-case name and joins several values with `, `. `url` is the public URL with its query. */
 export type SignedRequest = {
   readonly header: (name: string) => string | undefined;
   readonly url: () => string;
@@ -14,7 +14,7 @@ export type SignatureAlgorithm = 'sha256' | 'sha1' | 'sha512' | 'ed25519' | 'tok
 export type SignedTimestamp = { readonly headers: readonly string[]; readonly shape: RegExp; readonly toleranceSeconds: number };
 
 export type SignatureScheme = {
-  /** Lower-case names; the first in the list that the request has counts. */
+  /** Lower-case names, the preferred one first. The first header that the request has is used. */
   readonly headers: readonly string[];
   /** If the header can contain several signatures; those that do not match `shape` are ignored. Absent: one signature. */
   readonly separator?: string;
@@ -30,7 +30,7 @@ export type SignatureScheme = {
   readonly template: string;
   /** The signed bytes; null if a part of the request is missing or malformed. `timestamp`: as signed, or empty if the scheme has none. */
   readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
-  /** For requests without any of `headers`; the same keys. */
+  /** The scheme for requests without any of `headers`; it uses the same keys. */
   readonly otherwise?: SignatureScheme;
   /** Other bytes that the provider may have signed instead of `message`. */
   readonly alternatives?: (request: SignedRequest, message: readonly Uint8Array[]) => readonly (readonly Uint8Array[])[];

@@ -5,7 +5,7 @@ import { signedUrls } from './twilio-urls.ts';
 
 const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));
 
-/** As one text, sorted by name, each name followed by its value; the values of a repeated field are sorted, too. */
+/** Joins the fields to one text, sorted by name, each name followed by its value; the values of a repeated field are sorted, too. */
 const sortedFields = (form: Uint8Array): string => {
   const fields = new Map<string, Set<string>>();
   // The ampersand at the start prevents URLSearchParams from removing a question mark there.
@@ -23,7 +23,7 @@ const hasDigest = (body: ReceivedBody, digest: string): boolean => {
   return sha256.digest('hex') === digest;
 };
 
-/** In bytes, of all messages that are tried for one request: each needs a digest of its own. */
+/** In bytes, of all messages that are tried for one request: each needs its own digest. */
 const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** Twilio sends far fewer. Sorting the fields of a stranger's request must not take long. */
@@ -35,7 +35,7 @@ const hasTooManyFields = (form: Uint8Array): boolean => {
   return count > MAX_FIELDS;
 };
 
-/** Signed after the URL; null if the body is neither a form of Twilio nor has the digest in the URL. */
+/** The bytes that are signed after the URL; null if the body is neither a form of Twilio nor has the digest in the URL. */
 const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
   const digest = URL.parse(url)?.searchParams.get('bodySHA256');
   if (!digest) {
@@ -47,7 +47,7 @@ const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
 
 const PORT = /^(https?:\/\/[^/?#:]*)(?::(\d+))?/;
 
-/** Without its port; if the URL has none, with the default port. */
+/** Returns the URL without its port; if it has none, with the default port. */
 const withOtherPort = (url: string): string =>
   url.replace(PORT, (_, origin: string, port?: string) => {
     if (port) return origin;
@@ -55,7 +55,7 @@ const withOtherPort = (url: string): string =>
   });
 
 /**
- * The URL and, of a form, its fields. Null if any other body lacks its digest in the query parameter `bodySHA256`. See
+ * The URL and, for a form, its fields. Null if any other body lacks its digest in the query parameter `bodySHA256`. See
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
 export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {

@@ -10,7 +10,7 @@ const MIXED = /[:@']|%(?:3a|40|27)/gi;
 const OTHERS = /%(?:2[01248-9acf]|3[cef]|5[bcde]|60|7[bcde])|(?:%[89a-f][0-9a-f])+/gi;
 /** A query with a character of either list. */
 const HAS_EITHER = /[:@']|%(?:3a|40|27|2[01248-9acf]|3[cef]|5[bcde]|60|7[bcde]|[89a-f][0-9a-f])/i;
-/** Of single characters that are tried. */
+/** The maximum number of combinations of single characters that are tried. */
 const MAX_COMBINATIONS = 81;
 
 const decoded = (encoded: string): string => {
@@ -29,7 +29,7 @@ const waysOf = (character: string): readonly string[] => [character, upper(chara
 const combine = (parts: readonly (readonly string[])[]): readonly string[] =>
   parts.reduce<readonly string[]>((texts, ways) => texts.flatMap((text) => ways.map((way) => text + way)), ['']);
 
-/** Each of these characters in the same way everywhere, in all combinations. */
+/** Returns the texts with each of these characters written in the same way everywhere, in all combinations. */
 const uniformForms = (texts: readonly string[], characters: readonly string[]): readonly string[] => {
   const distinct = [...new Set(characters)];
   const choices = distinct.reduce<readonly (readonly string[])[]>(
@@ -51,10 +51,7 @@ const mixedForms = (query: string): readonly string[] => {
   return [...combine(parts), ...uniformForms(texts, characters)];
 };
 
-/**
- * What Twilio may have signed when it requests `url`: characters of the query encoded or not, the same parameters. The first is `url`
- * itself.
- */
+/** What Twilio may have signed when it requests `url`: characters of the query encoded or not, the same parameters. The first is `url` itself. */
 export const signedUrls = (url: string): readonly string[] => {
   const start = url.indexOf('?') + 1;
   const query = url.slice(start);
