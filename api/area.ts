@@ -81,7 +81,7 @@ export type RouteServices = Pick<OperationServices, 'deliveries' | 'drafts' | 'o
 
 export type Needs<Name extends keyof OperationServices> = Pick<OperationServices, Name>;
 
-/** What the API offers for one subject: operations, and routes that are no operations. */
+/** What the API offers for one subject: operations, and routes that are not operations. */
 export type Area = {
   /** The heading in the OpenAPI document. */
   readonly title: string;

@@ -52,7 +52,6 @@ import { membersPage } from './tenants/console/members.ts';
 import { platformTenantPage } from './tenants/console/platform-tenant.ts';
 import { platformTenantsPage } from './tenants/console/platform-tenants.ts';
 
-/** The pages of the console. */
 export const consolePages: readonly Page[] = [
   overviewPage,
   startPage,

@@ -102,7 +102,7 @@ const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame, position: s
   return keepingTime(framedInZone(deps.assets, visit, { ...frame, time, isPast: true }), asOf);
 };
 
-/** Answers with the slider of a page only. An open page asks for it when the visitor goes to another time. */
+/** Answers with the slider of a page only. an open page requests it when the visitor goes to another time. */
 const showSlider = async (c: Context, { assets }: ConsoleDeps, visit: Visit): Promise<Response> =>
   htmlResponse(c, htmlOf(timeSlider(visit, await readTicks(visit)), assets, formatIn(visit.zone)), 200);
 
@@ -204,7 +204,7 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   app.post('/console/sign-out', async (c) => {
     const response = await sendAsVisitor(deps.app, c)({ method: 'POST', path: '/auth/logout', headers: {} });
     const signedOut = redirect(c, SIGN_IN, response.headers.getSetCookie());
-    // The search keeps what was opened last, in the storage of the tab.
+    // Also clears the storage of the tab, in which the search keeps what was opened last.
     signedOut.headers.set('clear-site-data', '"storage"');
     return signedOut;
   });
@@ -225,7 +225,7 @@ const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
     const target = consolePath(return_to);
     if (zone === undefined) return redirect(c, target);
     const name = zoneNamed(zone);
-    // The page in a zone that does not exist says so.
+    // If the time zone does not exist, the page says so.
     if (name === null) return redirect(c, inZone(target, zone));
     save(ZONE_COOKIE, name);
     return redirect(c, withoutZone(target));

@@ -1,4 +1,4 @@
-// The command `annals-client` of the package annals-client: what uses a platform over the network.
+// The command `annals-client` of the package annals-client, for everything that uses a platform over the network.
 import { defineCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
 import { apiCommand } from './cli/api/api-command.ts';

@@ -57,7 +57,7 @@ export const makeDirectory = (path: string): void => {
     syncDirectory(dirname(created));
 };
 
-/** A reader sees either the old or the new content. */
+/** Replaces a file atomically: a reader sees either the old or the new content. */
 export const replaceFile = (path: string, text: string | Buffer, mode = 0o600): void => {
   const next = `${path}.next`;
   const file = fs.openSync(next, 'w', mode);

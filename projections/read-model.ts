@@ -95,7 +95,7 @@ export const tenantCount = (
   tenant_id: string,
 ): Promise<number> => reads.counter({ projection, table }, { tenant_id }, table.counters[0]);
 
-/** Yields the pages of a list one after another. Each page is read when the consumer asks for it. */
+/** Yields the pages of a list one after another. Each page is read when the consumer requests it. */
 export async function* pagesOf<Args extends QueryArgs>(
   reads: Reads,
   list: ListQuery<Args>,

@@ -56,7 +56,7 @@ const readNumbers = async ({ reads, tenant: tenant_id }: Ctx, now: string): Prom
   return numbers;
 };
 
-/** For how long the numbers of the agents of a tenant are reused, in seconds, so that the pages of a list fit together. */
+/** The time in seconds for which the numbers of a tenant's agents are cached, so that the pages of a list are consistent. */
 export const REUSED_SECONDS = 5;
 const MAX_TENANTS = 1_000;
 
@@ -73,7 +73,7 @@ const RANKS: Readonly<Record<ActivitySort, (numbers: Numbers) => number>> = {
   cost: ({ cost_micros }) => cost_micros,
 };
 
-/** What the caller may see of the numbers of agents: the deliveries of these agents (undefined: of all), and the costs. */
+/** Returns which numbers of agents the caller may see: the deliveries of these agents (undefined: of all), and the costs. */
 const visibleNumbers = async (ctx: Ctx) => {
   const [agent_ids, mayReadCosts] = await Promise.all([readableAgents(ctx), ctx.may('tenant:billing:read')]);
   const readable = agent_ids && new Set(agent_ids);
@@ -128,10 +128,10 @@ export const AgentActivity = z
   })
   .meta({ id: 'AgentActivity' });
 
-/** How many ids of agents one query can have. */
+/** The maximum number of agent ids in a query parameter. */
 export const MAX_IDS = 200;
 
-/** A list of ids of agents, as a query has it. */
+/** The schema of a query parameter with a list of agent ids. */
 export const AgentIds = idList('agents', MAX_IDS);
 
 const query = z.strictObject({

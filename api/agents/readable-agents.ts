@@ -59,6 +59,6 @@ export const assignableAgents = async (ctx: Ctx): Promise<readonly string[] | un
 export const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await seesAllAgents(ctx)) ? undefined : agentsWithPermission(ctx, 'agent:read');
 
-/** Returns the ids of the agents that are only for administrators, if the caller is none; otherwise none. */
+/** Returns the ids of the agents that are only for administrators if the caller is not one; otherwise no ids. */
 export const hiddenAgents = async (ctx: Ctx): Promise<readonly string[]> =>
   (await seesAllAgents(ctx)) ? [] : adminOnlyAgents(ctx.reads, ctx.tenant);

@@ -50,7 +50,7 @@ const collapsed = (entries: readonly Listed[], { descending }: Collapse): Listed
   return result;
 };
 
-/** What an entry of the version before lacks until the read model is rebuilt. */
+/** The fields that an entry of the previous version lacks until the read model is rebuilt. */
 const NO_SUBJECTS = { subjects: [] };
 
 /** Returns the entries of a page with their sentences; with `collapse`, one for each run of equal sentences. */

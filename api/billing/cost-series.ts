@@ -61,7 +61,7 @@ const forecastFor = async (ctx: Ctx, { start, end }: Period, spent: number): Pro
   return forecastOf({ spent, first, recent, now, end });
 };
 
-/** What the breakdown of a period has that is not compared. */
+/** The fields of the breakdown of a period that is not compared with another one. */
 export const NOT_COMPARED = { series: null, previous: null, forecast_usd: null };
 
 /**

@@ -72,7 +72,7 @@ const errorLine = ({ dead, ended }: Answers, at: (rest: string) => string, agent
 const orProblem = <T>(answer: Answer<T>, show: (value: T) => Child): Child =>
   answer.ok ? show(answer.value) : span({ class: 'quiet' }, answer.problem.detail);
 
-/** Renders the present state of an agent: its runner, queue, budget, and what it has failed at last. */
+/** Renders the present state of an agent: its runner, queue and budget, and its last failure. */
 export const nowCard = (visit: Visit, answers: Answers, onAgent: MayOnAgent) => {
   const path = agentParams(visit);
   const at = (rest: string) => tenantPath(path.tenant_id, rest);

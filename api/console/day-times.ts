@@ -117,7 +117,7 @@ export const timesOfDay = (visit: Visit, answer: Answer<readonly Occurrence[]>, 
     if (found.length === 0 && !isCut) return lacking;
     return div(
       { class: 'below' },
-      // Of a part of the day or of the runs, the busiest minutes are not known.
+      // The busiest minutes are known only if the list has all runs of the whole day.
       isFirst && !isCut && !lacksSome && !visit.query.get('decision') ? busiest(found, visit.zone) : null,
       lacking,
       isCut ? p({ role: 'status', 'data-cut': '' }, cutText(found)) : null,

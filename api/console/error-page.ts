@@ -66,7 +66,7 @@ export const unknownPage = (visit: Visit): Framed =>
     toStart,
   );
 
-/** Returns the page of a path at a past time at which nothing was there. */
+/** Returns the page of a path at a past time at which the resource did not exist. */
 export const nothingThenPage = (visit: Visit, present: string): Framed =>
   reasonPage(
     visit,

@@ -30,7 +30,7 @@ const hidden = (values: Readonly<Record<string, string>>): readonly Child[] =>
 
 const apply = (): Child => button({ class: 'primary' }, 'Apply');
 
-/** Renders the period as a button that opens the usual periods, and fields for an own one. */
+/** Renders the period as a button that opens the usual periods, and fields for a custom one. */
 const periodPicker = (visit: Place, { key, title, times }: TimeRange): Child => {
   const linkTo = (period: string) => withQuery(visit, { period, from: null, to: null, cursor: null });
   return div(

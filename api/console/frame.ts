@@ -199,7 +199,7 @@ const findLink = ({ me, params: { tenant_id } }: Visit) =>
         icon('search'),
       );
 
-/** Renders what is said above the content of a page, the most urgent first. Null if there is nothing to say. */
+/** Renders the messages above the content of a page, the most urgent first. Null if there are none. */
 const banners = (visit: Visit): Child => {
   const shown = [breakGlassStrip(visit), degradedStrip(visit), staleStrip(visit), unknownZoneNote(visit), zoneOffer(visit)];
   return shown.every((one) => one === null) ? null : div({ id: 'banners' }, ...shown);

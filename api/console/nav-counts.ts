@@ -20,7 +20,7 @@ type Known = {
 const REUSED_MS = 5_000;
 /** For how long a page waits for its counts, in milliseconds, from the start of its own reads. */
 const MAX_WAIT_MS = 50;
-/** After this time, in milliseconds, a read is given up, so that the next one can start. */
+/** After this time, in milliseconds, a read is abandoned, so that the next one can start. */
 const MAX_READ_MS = 10_000;
 const MAX_BROWSERS = 10_000;
 const known = boundedMap<Known>(MAX_BROWSERS);
@@ -60,8 +60,8 @@ const refresh = (last: Known, read: ReadCounts): Promise<void> => {
 };
 
 /**
- * Returns a page with the counts that its browser has seen last, and starts to read them again if they are old or lack
- * the change of `token`, or one of an earlier page. A page for which nothing `isRead`, as the answer to a form, has them as they are.
+ * Returns a page with the counts that its browser has seen last. If `isRead`, starts to read them again if they are old, or lack the change
+ * of `token` or of an earlier page. The answer to a form does not read them.
  */
 export const countingIn = (visit: Visit, send: Send, token: string, isRead: boolean): Visit => {
   if (!isCounted(visit)) return visit;

@@ -11,9 +11,9 @@ import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit
 
 export const THEME_COOKIE = 'annals_theme';
 export const ZONE_COOKIE = 'annals_zone';
-/** A browser has it whose time zone was offered. `zone-offer.mjs` sets it. */
+/** The cookie of a browser to which its time zone was offered. `zone-offer.mjs` sets it. */
 const ZONE_OFFERED_COOKIE = 'annals_zone_offered';
-/** Its value is `off` if keys that are pressed without a modifier key must not act. */
+/** The cookie whose value is `off` if keys must not act without a modifier key. */
 export const KEYS_COOKIE = 'annals_keys';
 
 /**

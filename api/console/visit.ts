@@ -15,7 +15,7 @@ export type Theme = (typeof THEMES)[number];
 
 /** How old the data of a page is, as far as its API calls have shown it up to now. */
 export type Freshness = {
-  /** For how many seconds the log has had events that the page lacks. */
+  /** How long the log has had events that the page lacks, in seconds. */
   readonly behindSeconds: number;
   /**
    * The consistency token that a read of the page has not reached within two seconds. The read has then returned an

@@ -116,7 +116,7 @@ const previewQuery = {
   preview: Flag.default(false).meta({ description: 'Whether to read the previews of the payloads, which takes longer' }),
 };
 
-/** Returns what reads the texts of a page. The previews are read only if the request asks for them. */
+/** Returns the functions that read the texts of a page. The previews are read only if the request asks for them. */
 const textsFor = (ctx: Ctx, readPreviews: ReadPreviews, isPreviewWanted: boolean): ListTexts => ({
   previews: isPreviewWanted ? (ids) => readPreviews(ctx.tenant, ids) : undefined,
   openTexts: reportOpener(ctx),

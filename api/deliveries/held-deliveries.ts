@@ -27,13 +27,13 @@ export const heldOf = async (ctx: QueueCtx, args: HeldArgs, { spentQueues }: Spe
   return [...byRules, ...byBudgets].sort((one, other) => Date.parse(one.since) - Date.parse(other.since));
 };
 
-/** How many deliveries of all tenants something holds, and the coming time when the first of them can go on, if it is known. */
+/** The number of held deliveries of all tenants, and the future time at which the first of them can continue, if it is known. */
 export type HeldTotal = { readonly count: number; readonly until: string | null };
 
 const earlier = (one: string | null, other: string | null): string | null =>
   one === null || other === null ? (one ?? other) : one < other ? one : other;
 
-/** The totals by what holds the deliveries. That of budgets is an error while they cannot be read. */
+/** The totals by kind of hold. The total for budgets is an error while budgets cannot be read. */
 export type HeldTotals = Readonly<Record<Exclude<HeldKind, 'budget'>, HeldTotal> & { budget: HeldTotal | Error }>;
 
 /** The time limit for the reading of the budgets of all tenants, which are in the event store, in milliseconds. */
@@ -70,8 +70,8 @@ const heldByBudgetsOfAllTenants = async ({ reads, contextOf, readQueues, states 
 };
 
 /**
- * Counts the held deliveries of all tenants, by what holds them; except of tenants that are suspended or closed, and except
- * those to deleted agents. Budgets are read of at most 100 agents: those whose deliveries have waited longest.
+ * Counts the held deliveries of all tenants by kind of hold, except those of suspended or closed tenants and of deleted agents. Reads the
+ * budgets of at most 100 agents: those whose deliveries have waited longest.
  */
 export const heldOfAllTenants = async (sources: HeldSources): Promise<HeldTotals> => {
   const [byRules, budget] = await Promise.all([

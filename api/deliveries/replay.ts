@@ -29,10 +29,10 @@ import type { DeliveryStates } from './delivery-states.ts';
 const JOBS = '/tenant/:tenant_id/jobs';
 const JOB = `${JOBS}/:id`;
 
-/** Held deliveries are missing, because they go on by themselves. */
+/** Held deliveries are missing, because they continue by themselves. */
 const REPLAYED_STATUSES = ['waiting', 'queued', 'running', 'done', 'dead'] as const;
 
-/** Of the deliveries that have not ended, none is selected by its state: they go on by themselves. */
+/** Deliveries that have not ended cannot be selected by their state: they continue by themselves. */
 const SentAgainFilter = omit(TenantFilter, 'state');
 
 const TenantReplayRequest = z

@@ -21,7 +21,7 @@ const FILES_OF_RUNS = {
 const MEMORY_TYPES = { text: 'text/plain', jsonl: 'application/jsonl', json: 'application/json', zip: ZIP } as const;
 
 type ReadableFile = Pick<AgentFile, 'filename' | 'content_type'>;
-/** A file of an agent. Whoever has `permission` on the agent may read it. */
+/** A file of an agent. Anyone who has `permission` on the agent may read it. */
 type HeldFile = AgentFile & { readonly permission: 'agent:chat:read' | 'agent:read' };
 
 /**

@@ -25,8 +25,8 @@ type BodyFields<T> = Output<T> extends readonly unknown[] ? { readonly items: Ou
 type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> & { [Name in Params<Path>]: string };
 
 /**
- * The result of a read: a document, a page of a list, or null if the resource does not exist. `total` is the number of
- * items in the whole list, `hidden` of those that a filter hides.
+ * The result of a read: a document, a page of a list, or null if the resource does not exist. `total` is the number of items in the whole
+ * list, `hidden` the number of items that a filter hides.
  */
 export type Read =
   | Doc

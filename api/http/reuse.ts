@@ -1,10 +1,7 @@
 import type { Ctx } from './operation.ts';
 import { scopedCache } from './scoped-cache.ts';
 
-/**
- * Creates a function that reads a value, and returns it again for `ms` milliseconds to those who ask with the same key,
- * whatever has happened since. A failed read is not kept.
- */
+/** Creates a function that reads a value, and caches it for `ms` milliseconds for all callers with the same key. A failed read is not cached. */
 export const reuse = <T>(ms: number, maxEntries: number) => {
   const cache = scopedCache<{ readonly at: number; readonly value: Promise<T> }>(maxEntries);
   return ({ reads, at }: Pick<Ctx, 'reads' | 'at'>, key: string, read: () => Promise<T>): Promise<T> => {

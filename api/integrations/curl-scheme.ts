@@ -12,7 +12,7 @@ type Settings = { readonly options: object; readonly delivery_id_source: string 
  */
 export type CurlScheme = {
   readonly algorithm: 'sha256' | 'sha1' | 'sha512' | 'token';
-  /** `whsec`: the key are the bytes that the secret has in base64 after `whsec_`. */
+  /** `whsec`: the key consists of the bytes that the secret has in base64 after `whsec_`. */
   readonly key: 'text' | 'whsec';
   readonly encoding: 'hex' | 'base64';
   readonly template: string;
@@ -62,8 +62,8 @@ const schemeFor = (owner: PresetOwner, { secret, urlDigest }: NonNullable<Return
 };
 
 /**
- * Returns how a provider signs. Null if it does not sign, or only it can sign. `integration` is null if it is not known:
- * then the scheme of a provider with options is not known either.
+ * Returns how a provider signs. Null if it does not sign, or if only the provider can sign. `integration` is null if it is not known: then
+ * the scheme of a provider with options is not known either.
  */
 export const curlScheme = (provider: string | null, integration: Settings | null): CurlScheme | null => {
   const definition = findDefinition(provider ?? '');

@@ -1,6 +1,6 @@
 import type { RunnerBroker } from '../../commands/runners/runner-broker.ts';
 
-/** Of an agent, the broker is asked only for the connections of its newest credentials, some at a time. */
+/** The maximum number of an agent's credentials, newest first, for whose connections the broker is asked. */
 const MAX_KEYS = 20;
 const KEYS_AT_ONCE = 10;
 

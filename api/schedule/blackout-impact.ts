@@ -17,7 +17,7 @@ import { operation } from '../http/operation.ts';
 import { MAX_PREVIEWED_JOBS, readPlanned } from './cron-occurrences.ts';
 import { inSlices } from './in-slices.ts';
 
-/** The maximum number of due times that one call examines, shared between the jobs. Of more, it counts the first ones. */
+/** The maximum number of due times that one call examines, shared between the jobs. If there are more, the first ones are counted. */
 const MAX_EXAMINED = 20_000;
 
 /** How many agents of a draft are checked in parallel. */

@@ -128,7 +128,7 @@ export const readPlanned = async (
     blackoutsOf(ctx.reads, ctx.tenant),
   ]);
   const jobs = (await Promise.all(rows.map((row) => plannedJob(ctx, row)))).flat();
-  // Decided ones are read last: what is decided in between is then no longer planned.
+  // Decisions are read last, so that an occurrence that is decided in between does not count as planned.
   const decided = await decidedAheadOf(ctx.reads, { tenant_id: ctx.tenant, ...period }, jobs);
   return { jobs, blackouts, decided, isComplete: rows.length < MAX_PREVIEWED_JOBS && decided.size < MAX_OCCURRENCES };
 };
@@ -175,7 +175,7 @@ const recorded = async (ctx: Ctx, { after, limit: _, ...selected }: Wanted): Pro
 
 /** Returns a page of the occurrences of all jobs, both recorded and predicted ones. The earliest are first. */
 const occurrencePage = async (ctx: Ctx, wanted: Wanted) => {
-  // Recorded ones are read last: an occurrence that is decided in between is then in both lists, and not in none.
+  // Recorded occurrences are read last, so that one that is decided in between is in both lists and not in neither.
   const { items: planned, end } = await predicted(ctx, wanted);
   const past = await recorded(ctx, wanted);
   const known = new Set(past.map(({ key }) => key.id));

@@ -40,7 +40,7 @@ export const answerableAgents = async (ctx: Ctx): Promise<readonly string[] | un
   return mayRead === undefined ? mayAssign : (mayAssign?.filter((id) => mayRead.includes(id)) ?? mayRead);
 };
 
-/** What a session of the version before lacks until the read model is rebuilt. */
+/** The fields that a session of the previous version lacks until the read model is rebuilt. */
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0, last_message_at: null };
 
 const itemOf = (stored: SessionDoc) => {

@@ -102,7 +102,7 @@ const failingRunners = async (ctx: Ctx, agent_ids: Readable): Promise<Found[]> =
 const earlier = (one: string | null, other: string | null): string | null =>
   one === null || other === null ? (one ?? other) : one < other ? one : other;
 
-/** Sums up the deliveries that rules hold, by agent: why the oldest waits, and when the first can go on. */
+/** Sums up the deliveries that rules hold, by agent: why the oldest waits, and when the first can continue. */
 const heldDeliveries = (groups: readonly HeldDeliveries[], at: string): Found[] =>
   [...Map.groupBy(groups, ({ agent_id }) => agent_id)].map(([agent_id, held]) => {
     const [{ since, example_id, ...why }] = held as [HeldDeliveries];

@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const [KEY_NOTICE_MS, KEY_OVER_MS] = [7 * DAY_MS, DAY_MS];
 /** An integration without a delivery for this time has fallen silent. After a week, it counts as no longer in use. */
 const [SILENT_MS, UNUSED_MS] = [DAY_MS, 8 * DAY_MS];
-/** From which share of its limit, in percent, a budget is nearly spent. */
+/** The share of its limit, in percent, from which a budget is nearly spent. */
 const [NEAR_PERCENT] = BudgetHour.THRESHOLDS;
 const MAX_APPROVALS = 20;
 

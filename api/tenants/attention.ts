@@ -22,7 +22,7 @@ export const ATTENTION_PROJECTIONS = [deliveries, agents, integrations, cronJobs
   ({ name }) => name,
 );
 
-/** What knows which runners are connected, and what they have received. */
+/** The sources that know which runners are connected, and what they have received. */
 export type Runners = { readonly broker: RunnerBroker; readonly states: DeliveryStates };
 
 /** Sorts by severity, then by kind, then by count: the most important first. */
@@ -45,7 +45,7 @@ export const findAttention = async (ctx: Ctx, { broker, states }: Runners, { age
   return found.flat().filter(isKnown).toSorted(compare);
 };
 
-/** For how long the agents that need attention are reused, in seconds. */
+/** How long the agents that need attention are reused, in seconds. */
 export const REUSED_SECONDS = 5;
 const MAX_CALLERS = 1_000;
 const reused = reuse<readonly string[]>(REUSED_SECONDS * 1_000, MAX_CALLERS);

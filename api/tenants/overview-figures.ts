@@ -39,7 +39,7 @@ const waitingOf = (open: readonly OpenCount[]): Figures['waiting'] => ({
 /** `agent_ids` are the agents whose deliveries the caller may read; undefined for all agents. */
 type Counted = { readonly agent_ids: readonly string[] | undefined; readonly mayReadCosts: boolean };
 
-/** For how long the counts of the last two days are reused, in seconds: pages of a tenant ask for them at the same time. */
+/** How long the counts of the last two days are reused, in seconds: pages of a tenant read them at the same time. */
 export const REUSED_SECONDS = 2;
 const MAX_VIEWS = 1_000;
 type Counts = Readonly<Record<'accepted' | 'dead', readonly HourCount[]>>;

@@ -43,7 +43,7 @@ type Progress = {
   /** Set when first needed, as is `at`, the time stored in the events: most reads need neither. */
   execution: Execution | undefined;
   at: string | undefined;
-  /** The If-Match header; null after the first transaction that has checked it. One that ignores it leaves it as it is. */
+  /** The If-Match header; null after the first transaction that has checked it. A transaction that ignores the header does not change this field. */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
   randomTexts: number;

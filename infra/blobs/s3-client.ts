@@ -25,7 +25,7 @@ export const S3_TIMEOUTS: S3Timeouts = { requestMs: 10_000, stallMs: 15_000, giv
 
 const MAX_ATTEMPTS = 5;
 const RETRY = { minMs: 100, maxMs: 2_000, jitter: 0.5 };
-/** The lowest transfer rate: an attempt that sends or receives a part more slowly is given up. */
+/** The lowest transfer rate: an attempt that sends or receives a part more slowly is aborted. */
 const MIN_BYTES_PER_MS = 64;
 
 const RETRIED_STATUSES = new Set([0, 429, 500, 502, 503, 504]);

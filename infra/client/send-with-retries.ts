@@ -3,7 +3,7 @@ import { retryDelay } from '../backoff.ts';
 import { retryAfterMs } from '../runner/retry-after.ts';
 
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
-/** If the service asks for a longer delay, its answer is final: the caller should not wait for so long without knowing. */
+/** If the service requests a longer delay, its answer is final: the caller should not wait for so long without knowing. */
 const MAX_WAIT_MS = 60_000;
 const TEMPORARY_STATUSES = [408, 429, 502, 503, 504];
 
@@ -18,7 +18,7 @@ const isTemporary = ({ status, headers }: Response): boolean =>
   TEMPORARY_STATUSES.includes(status) || (status === 409 && headers.has('retry-after'));
 
 /**
- * Waits as long as Retry-After says, else ever longer. Call it only for requests whose repetition has no second effect.
+ * Waits as long as Retry-After says, otherwise with growing delays. Call it only for requests whose repetition has no second effect.
  * @throws the error of the last attempt if the service does not answer
  */
 export const sendWithRetries = async (send: () => Promise<Response>, { retries, signal }: RetryOptions): Promise<Response> => {

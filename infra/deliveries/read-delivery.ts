@@ -26,7 +26,7 @@ async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyCh
   }
 }
 
-/** In the order in which they got the delivery. */
+/** Returns the agents in the order in which they got the delivery. */
 const agentsOf = (first: Recorded, later: readonly Recorded<DeliveryEvent>[]): string[] => [
   ...(isAccepted(first.type) ? [factsOf(first).agent_id] : []),
   ...later.flatMap(({ type, data }) => (type === 'DeliveryRequeued' || type === 'DeliveryReleased' ? [data.agent_id] : [])),

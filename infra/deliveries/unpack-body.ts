@@ -5,7 +5,7 @@ import type { Coding } from '../../domain/bodies/content-coding.ts';
 import { chunksOf, type ReceivedBody } from '../../domain/bodies/received-body.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
-/** The size of the pieces in which unpacked bytes are passed on. */
+/** The size of the pieces in which decompressed bytes are passed on. */
 const PIECE_BYTES = 65_536;
 
 /** Returns whether bytes start as zlib does (RFC 1950, 2.2). Some senders leave its header out of `deflate`. */
@@ -64,9 +64,9 @@ const notPacked = (coding: Coding): Refusal =>
   new Refusal('malformed', `The Content-Encoding names ${coding}, but the body is damaged or no ${coding}: send it uncompressed`);
 
 /**
- * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The limit
- * applies to the packed bytes, and to the result of each coding except the last one, whose size the reader must check.
- * The stream ends with a Refusal (malformed) if the body is not packed so.
+ * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The limit applies to the
+ * encoded bytes, and to the result of each coding except the last one, whose size the reader must check. The stream ends with a Refusal
+ * (malformed) if the body is not encoded in this way.
  */
 export const unpackedBody = (codings: readonly Coding[], body: ReceivedBody, limit: SizeLimit): ReadableStream<Uint8Array> =>
   Readable.toWeb(

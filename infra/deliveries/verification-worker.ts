@@ -21,7 +21,7 @@ const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
 
 export type SealTask = { readonly key: KeyObject; readonly associatedData: Uint8Array; readonly plain: Uint8Array };
 
-/** Their running time is proportional to the size of the body. */
+/** The running time of each task is proportional to the size of the body. */
 const tasks = {
   matchSecret,
   inspectBody: ({ question, body }: { question: BodyQuestion; body: ChunkedBody }): InspectedBody =>

@@ -22,7 +22,7 @@ const isInvalidAnswer = (error: unknown): boolean => {
 const timedOut = (host: string): EgressError => new EgressError('unreachable', `${host} does not answer in time`);
 const invalidAnswer = (host: string): EgressError => new EgressError('bad_response', `The answer of ${host} is not valid HTTP`);
 
-/** For errors before the headers of the answer arrive. The returned error has a message for users. */
+/** Converts errors before the headers of the answer arrive. The returned error has a message for users. */
 export const connectionFailure = (error: unknown, host: string): EgressError => {
   if (error instanceof EgressError) return error;
   if (isTimeout(error)) return timedOut(host);
@@ -31,7 +31,7 @@ export const connectionFailure = (error: unknown, host: string): EgressError => 
   return new EgressError('unreachable', `${host} cannot be reached`);
 };
 
-/** For errors while the body of the answer is read. The returned error has a message for users. */
+/** Converts errors while the body of the answer is read. The returned error has a message for users. */
 export const responseFailure = (error: unknown, host: string): EgressError => {
   if (error instanceof EgressError) return error;
   if (isTimeout(error)) return timedOut(host);

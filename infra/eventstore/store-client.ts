@@ -27,7 +27,7 @@ const catchHandlerErrors = (internals: Internals): void => {
 };
 
 /**
- * The client asks for the server's features once and keeps the promise, even if it was rejected. Every append waits for
+ * The client requests the server's features once and keeps the promise, even if it was rejected. Every append waits for
  * it, so no append would ever succeed again. Here it keeps an object that asks again after a failure.
  */
 const askForFeaturesAgain = (internals: Internals): void => {
@@ -41,8 +41,8 @@ const askForFeaturesAgain = (internals: Internals): void => {
 };
 
 /**
- * Ignores an answer that the client cannot assign to an append. When any stream of appends fails, the client rejects
- * the appends of all its streams; the answers that still arrive on the others would break those streams for ever.
+ * Ignores an answer that the client cannot assign to an append. When any stream of appends fails, the client rejects the appends of all its
+ * streams; the answers that still arrive on the others would break those streams forever.
  */
 const ignoreLateAnswers = (stream: Duplex): void => {
   const [onAnswer] = stream.listeners('data') as ((answer: unknown) => void)[];

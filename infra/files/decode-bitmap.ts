@@ -1,7 +1,7 @@
 /** Row by row from the top, with four bytes per pixel: red, green, blue and opacity. */
 export type Pixels = { readonly data: Uint8Array; readonly width: number; readonly height: number };
 
-/** `palette`, `colors` and `mask` are indices of bytes; a row fills up to 4 bytes. */
+/** `palette`, `colors` and `mask` are offsets in bytes. The bytes of a row are padded to a multiple of 4. */
 type Layout = {
   readonly width: number;
   readonly height: number;

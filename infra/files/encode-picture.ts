@@ -40,7 +40,7 @@ const loadSharp = (): Promise<typeof import('sharp')['default']> => {
   return loading;
 };
 
-/** Encodes pixels or a file as PNG, JPEG or WebP. Of a GIF, encodes the first picture as a PNG. */
+/** Encodes pixels or a file as PNG, JPEG or WebP. For a GIF, encodes the first picture as a PNG. */
 const encodeAs = async (source: Uint8Array | Pixels, type: string): Promise<EncodedPicture> => {
   const sharp = await loadSharp();
   const input =
@@ -75,7 +75,7 @@ const iconEntries = (file: Buffer): IconEntry[] =>
     return { start, size, isPng, side: Math.max(width, height), depth: isPng ? 32 : file.readUInt16LE(start + 14) };
   });
 
-/** Encodes the largest picture of an ICO file as a PNG; of several, the one with the most colors. */
+/** Encodes the largest picture of an ICO file as a PNG; if several are equally large, the one with the most colors. */
 const encodeIcon = async (bytes: Uint8Array): Promise<EncodedPicture> => {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const [largest] = iconEntries(file).toSorted((one, other) => other.side - one.side || other.depth - one.depth);

@@ -53,7 +53,7 @@ export type ListingOptions = {
   readonly maxLines: number;
   /** The maximum total time of all requests for the list, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether there is a token for the host. The token is sent only if the host asks for it. */
+  /** Whether there is a token for the host. The token is sent only if the host requests it. */
   readonly hasToken: boolean;
 };
 

@@ -10,7 +10,7 @@ import type { HeldParts } from './held-deliveries.ts';
 
 /** The maximum number of agents whose runners the broker is asked for: those whose deliveries have waited longest. */
 const MAX_ASKED = 20;
-/** In less time, a runner may be restarting. */
+/** A shorter wait may be a runner that restarts. */
 const MIN_WAIT_MS = 60_000;
 /** An agent with a connected runner lags if no runner has taken its oldest waiting message for this time. */
 const LAGGING_MS = 300_000;
@@ -36,7 +36,7 @@ type Asked = OpenQueue & { readonly isConnected: boolean; readonly waiting_since
 /** The agents that their hourly budgets stop, and until when. An error if the event store does not answer. */
 export type StoppedAgents = readonly { readonly tenant_id: string; readonly agent_id: string; readonly until: string }[] | Error;
 
-/** Of the agents whose deliveries have waited for a minute, the MAX_ASKED that have waited longest. */
+/** The MAX_ASKED agents whose deliveries have waited longest, of those that have waited for a minute. */
 export type AskedAgents = readonly Asked[] | Error;
 
 const byTenant = (queues: readonly OpenQueue[]) =>
@@ -151,7 +151,7 @@ export const runnersResult = (found: NamedQueues, asked: AskedAgents, stopped: S
   return { ...(advice.length === 0 ? ok(text) : warn(text, advice.join('; '))), figures };
 };
 
-/** Returns the finding about agents that budgets stop. They are no fault: they go on by themselves. */
+/** Returns the finding about agents that budgets stop. This is not a fault: they continue by themselves. */
 export const budgetsResult = (found: NamedQueues, stopped: StoppedAgents): Result => {
   if (stopped instanceof Error) return unknown(reasonOf(stopped), BUDGETS_ADVICE);
   const figures = { stopped_agents: stopped.length };

@@ -57,7 +57,7 @@ export const checkStore = async (url: string): Promise<StoreState> => {
   return checkLog(log).finally(() => log.close());
 };
 
-/** Runs `work` with a database connection of its own, and then closes the connection. */
+/** Runs `work` with its own database connection, and then closes the connection. */
 export const withPostgres = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   await client.connect();

@@ -37,7 +37,7 @@ export const knownTotals = (totals: HeldTotals): readonly (HeldTotal & { readonl
     return total instanceof Error ? [] : [{ kind, ...total }];
   });
 
-/** No fault: held deliveries go on by themselves. While budgets cannot be read, has only what rules hold. */
+/** This is not a fault: held deliveries continue by themselves. While budgets cannot be read, has only what rules hold. */
 export const heldResult = (totals: HeldTotals): Result => {
   const known = knownTotals(totals);
   const figures = Object.fromEntries(known.map(({ kind, count }) => [`held_by_${kind}`, count]));

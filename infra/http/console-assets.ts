@@ -63,7 +63,7 @@ const FAVICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><re
 
 const IMPORT = /^import .*\n/gm;
 
-/** Each module becomes a block of its own, after the imports of all. The result exports nothing. */
+/** Each module becomes its own block, after the imports of all. The result exports nothing. */
 const joined = (first: string, modules: readonly string[]): string => {
   const imports = new Set(modules.flatMap((text) => text.match(IMPORT) ?? []));
   return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '').replaceAll(/^export /gm, '')}}`)].join('\n');

@@ -67,7 +67,7 @@ const openDelivery = async ({ log, config, vault: lazyVault, blobs: openBlobs, w
   return { contextOf: (tenant: string) => mailContext(ctx, vault, tenant), delivery, close };
 };
 
-/** The mail that agents send. */
+/** Delivers the mail that agents send. */
 export const mailDeliveries = timed({
   isWanted: ({ config }: Services) => config.mailDomain !== undefined,
   lock: 'reactor mail',

@@ -74,7 +74,7 @@ export const createConnectionLimits = (given: Partial<ConnectionLimits> = {}) =>
       writing.add(socket);
       expireAfter(connections, socket, limits.messageMs);
     },
-    /** All bytes of the message have arrived: the client is not what takes time now. */
+    /** All bytes of the message have arrived: from now on, the client is not what takes time. */
     pause: (socket: Socket): void => clearTimeout(connections.timers.get(socket)),
     finish: (socket: Socket): void => {
       writing.delete(socket);

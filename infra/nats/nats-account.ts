@@ -31,7 +31,7 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
     waitOnFirstConnect: true,
   });
 
-/** Opens the account of the runners. Null for an external server. A restarted server loses revocations, hence `onReconnect`. */
+/** Opens the account of the runners. Null for an external server. A restarted server loses revocations: `onReconnect` is called then. */
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);
   if (!seeds || !parts.natsUrl) return null;

@@ -15,13 +15,13 @@ import { ensureStream, MAX_MESSAGE_AGE_MS, manager } from './jetstream.ts';
 import { CONSUMER_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
 const CONSUMER = 'recorder';
-/** In milliseconds. A result that a process has read but not settled by then is sent to another process. */
+/** A result that a process has read, but not settled for this time (in milliseconds), is sent to another process. */
 const ACK_WAIT_MS = 30_000;
 const MAX_BATCH = 100;
 const FETCH_TIMEOUT_MS = 1_000;
 /** When full, results are refused until some are recorded, and runners send them again. */
 const MAX_STREAM_BYTES = 1_073_741_824;
-/** As many as a run can have tasks. Further results are refused, so that one agent does not keep out the results of others. */
+/** The number of tasks that a run can have. Further results are refused, so that one agent does not keep out the results of others. */
 export const MAX_AGENT_REPORTS = MAX_RUN_TASKS;
 
 /** Acknowledged messages are removed. @throws Refusal not_configured if another application has created such a stream */

@@ -57,7 +57,7 @@ type Providers = Pick<
 
 export type SelfReport = Pick<SystemDeps, 'readiness' | 'metrics' | 'mayReadMetrics'> & { readonly readHealth: ReadHealth };
 
-/** Functions that get what happens, for metrics. */
+/** Callbacks about what happens, for metrics. */
 type Observers = {
   readonly onResponse?: ((c: Context, status: number, milliseconds: number) => void) | undefined;
   readonly onDelivery?: CountWebhook;

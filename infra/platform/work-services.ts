@@ -16,12 +16,12 @@ import type { MessagingServices } from '../relay/messaging.ts';
 import { startRelayProcess } from '../relay/relay-process.ts';
 import { createLazyVault } from '../vault/lazy-vault.ts';
 
-/** Functions that get what happens, for metrics. */
+/** Callbacks about what happens, for metrics. */
 type Observers = Pick<LogOptions, 'onAppend'> & Pick<MessagingServices, 'onSettled'>;
 
 /**
  * Opens what projections and reactors need. Vault, files and clients are opened at their first use, and their modules loaded only then, which
- * saves memory. Each call of `egress` opens a client of its own, because each client limits the number of its requests. `close` closes
+ * saves memory. Each call of `egress` opens its own client, because each client limits the number of its requests. `close` closes
  * everything in the reverse order.
  */
 export const openWorkServices = (config: Config, logger: Logger, { onAppend, onSettled }: Observers = {}) => {

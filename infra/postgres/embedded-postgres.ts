@@ -54,10 +54,7 @@ const MALLOC_SETTINGS = {
   MALLOC_MMAP_THRESHOLD_: String(32 << 20),
 };
 
-/**
- * The environment variables of PostgreSQL. It inherits no others, because some would change its behaviour (PGDATA,
- * LC_ALL).
- */
+/** The environment variables of PostgreSQL. It inherits no others, because some would change its behaviour (PGDATA, LC_ALL). */
 const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...MALLOC_SETTINGS };
 
 const settings = (port: number): Record<string, string | number> => ({
@@ -86,10 +83,7 @@ const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', shared_buffers: '12
 export type Postgres = ManagedProcess & { readonly url: string; readonly superuserUrl: string };
 
 export type PostgresOptions = {
-  /**
-   * The directory with the cluster's password. It also contains the cluster or the file that names the cluster's
-   * location.
-   */
+  /** The directory with the cluster's password. It also contains the cluster or the file that names the cluster's location. */
   dir: string;
   port: number;
   /** Whether data is flushed to the disk. False in tests. */
@@ -174,10 +168,7 @@ const removePartialClusters = (location: string): void => {
     }
 };
 
-/**
- * Creates the cluster under a temporary name and renames it when it is complete. So an incomplete cluster is never
- * used.
- */
+/** Creates the cluster under a temporary name and renames it when it is complete. So an incomplete cluster is never used. */
 const createCluster = async (native: string, location: string, password: string, user: OsUser | undefined): Promise<void> => {
   removePartialClusters(location);
   const partial = join(location, `${PARTIAL_PREFIX}${process.pid}`);
@@ -198,7 +189,7 @@ const urlOf = (user: string, password: string, port: number, database: string): 
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 
 /**
- * Creates the role and the database of Annals if they do not exist; a database that was dropped is thereby created
+ * Creates the role and the database of Annals if they do not exist; so a database that was dropped is created
  * again, empty. This runs in a separate process, so that the long-running supervisor need not load the PostgreSQL
  * client.
  */

@@ -5,10 +5,7 @@ export type OsUser = { uid: number; gid: number };
 
 const unsigned = (text: string | undefined): number => Number(text) >>> 0;
 
-/**
- * Returns the first of these users that is in a passwd file. On macOS, this file also contains system users with
- * negative ids.
- */
+/** Returns the first of these users that is in a passwd file. On macOS, this file also contains system users with negative ids. */
 const findUser = (passwd: string, names: readonly string[]): OsUser | undefined => {
   const lines = passwd.split('\n').map((line) => line.split(':'));
   const fields = names.map((name) => lines.find((line) => line.length >= 4 && line[0] === name)).find((line) => line !== undefined);

@@ -35,9 +35,7 @@ const COMMON_OPTIONS = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_se
 /** Returns the name under which pg_stat_activity lists a connection. */
 export const applicationName = (name: string): string => `annals ${name}`;
 
-/**
- * Returns the configuration of a connection. PostgreSQL lists the connection as `annals <name>` in pg_stat_activity.
- */
+/** Returns the configuration of a connection. PostgreSQL lists the connection as `annals <name>` in pg_stat_activity. */
 export const connectionConfig = (databaseUrl: string, name: string, options = ''): pg.ClientConfig => ({
   connectionString: databaseUrl,
   application_name: applicationName(name),
@@ -107,10 +105,7 @@ export const isReachable = (pool: pg.Pool): Promise<boolean> =>
     () => false,
   );
 
-/**
- * Returns a prepared statement. Its name is derived from its text, so that each connection prepares the same text only
- * once.
- */
+/** Returns a prepared statement. Its name is derived from its text, so that each connection prepares the same text only once. */
 export const preparedStatement = (text: string): { name: string; text: string } => ({
   name: `annals_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`,
   text,
@@ -137,9 +132,7 @@ export const isUnavailable = (error: unknown): boolean => {
   );
 };
 
-/**
- * Returns whether the database rejected a value: it is too long for an index, violates a constraint, or is malformed.
- */
+/** Returns whether the database rejected a value: it is too long for an index, violates a constraint, or is malformed. */
 export const isRefusedValue = (error: unknown): boolean => /^(22|23|54)/.test((error as { code?: string }).code ?? '');
 
 export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -5,10 +5,7 @@ import { memoizeFor } from './readiness.ts';
 
 /** The time in milliseconds for which the result of a probe is reused. Each probe is a request to the object store. */
 const PROBE_TTL_MS = 10_000;
-/**
- * The maximum time in milliseconds that a caller waits for a probe. After that, it gets the result of the previous
- * probe.
- */
+/** The maximum time in milliseconds that a caller waits for a probe. After that, it gets the result of the previous probe. */
 const PROBE_WAIT_MS = 300;
 
 const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {

@@ -57,7 +57,6 @@ type ServeConnections = {
   readonly spool: { readonly status: () => SpoolStatus };
 };
 
-/** Watches the services of the process `serve`. */
 export const watchDependencies = ({ log, broker, projectionAdmin, blobFailure, spool }: ServeConnections, logger: WatchOptions['logger']) =>
   startDependencyWatch({
     dependencies: {

@@ -18,9 +18,7 @@ export const fail = (error: unknown): never => {
   process.exit((error as { exitCode?: number } | null)?.exitCode ?? 1);
 };
 
-/**
- * Exits with this code. First waits until everything printed to standard output has been written, or cannot be written.
- */
+/** Exits with this code. First waits until everything printed to standard output has been written, or cannot be written. */
 export const finish = async (code: number): Promise<never> => {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   return process.exit(code);

@@ -19,10 +19,7 @@ export const markForInspection = (annalsData: string, imported: object): void =>
   replaceFile(markerIn(annalsData), `${JSON.stringify(imported)}\n`);
 };
 
-/**
- * Runs the projections, but no reactors. So nothing in the imported events is scheduled, called, sent, renewed or
- * signed again.
- */
+/** Runs the projections, but no reactors. So nothing in the imported events is scheduled, called, sent, renewed or signed again. */
 export const workForInspection = async (config: Config): Promise<{ readonly close: () => Promise<void> }> => {
   const logger = createLogger(config, 'work');
   const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });

@@ -44,10 +44,7 @@ const QUEUES_TTL_MS = 5_000;
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 type ServeMetrics = ReturnType<typeof createServeMetrics>;
 
-/**
- * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries without
- * these parts.
- */
+/** Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries without these parts. */
 const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobFailure }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
@@ -71,7 +68,6 @@ const cachedContexts = (cache: Connections['cache']) => (tenant: string) => {
   return { tenant, at: () => new Date().toISOString(), load };
 };
 
-/** Creates the health report from the connections of this process. */
 const healthReport = (config: Config, connections: Connections, broker: RunnerBroker, isFailing: () => boolean): ReadHealth => {
   const { corruption, keys, projectionAdmin, spool, reads, cache } = connections;
   const queueParts = { reads, broker, contextOf: cachedContexts(cache) };

@@ -22,7 +22,7 @@ export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Prom
   };
 };
 
-/** A part that stops working is looked at again after this time (milliseconds) before it is reported. */
+/** A part that stops working is checked again after this time (milliseconds) before it is reported. */
 const CONFIRM_DELAY_MS = STATUS_TTL_MS + 100;
 /** An event store that answers late is slow, and not down, if it has answered within this time (milliseconds). */
 const SLOW_TIMEOUT_MS = 10_000;

@@ -12,10 +12,7 @@ import { type LaunchConfig, type Launched, launch } from './launch.ts';
 const ONE_KEY_PRESS_MS = 500;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/**
- * The part of the configuration that the supervisor needs. The processes that it starts read the environment
- * themselves.
- */
+/** The part of the configuration that the supervisor needs. The processes that it starts read the environment themselves. */
 export type StartConfig = LaunchConfig & { readonly publicUrl: string };
 
 const row = (name: string, value: string): string => `  ${name.padEnd(10)}${value}`;

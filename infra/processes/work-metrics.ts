@@ -23,8 +23,8 @@ const QUERY_TIMEOUT_MS = 1_500;
 type Parts = Pick<WorkServices, 'log' | 'logger' | 'broker'> & Pick<Work, 'projector' | 'isWriter' | 'messaging'>;
 
 /**
- * Creates a function that returns whether this process exports the values that describe the whole platform. Of several
- * workers, only the writer of the projection `deliveries` does. While the database is down, the worker that was this
+ * Creates a function that returns whether this process exports the values that describe the whole platform. If there
+ * are several workers, only the writer of the projection `deliveries` does. While the database is down, the worker that was this
  * writer last still does.
  */
 const exporterCheck = (isWriter: () => boolean, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {

@@ -24,7 +24,7 @@ const reportStreams = ({ messaging }: Work): NodeJS.Timeout =>
     process.send?.({ kind: 'stream', isStopped } satisfies StreamReport, undefined, undefined, () => {});
   }, REPORT_INTERVAL_MS);
 
-/** Logs outages. The check of Postgres has a connection of its own. */
+/** Logs outages. The check of Postgres has its own connection. */
 const watchServices = ({ log, broker, databaseUrl, logger }: WorkServices): Running => {
   const pool = openPool(databaseUrl, logger, 'watch', { max: 1, queryTimeoutMs: WATCH_TIMEOUT_MS });
   const watch = startDependencyWatch({

@@ -39,10 +39,7 @@ const readRange = (log: Log, { from, to, prepare }: Range, onEvents: (events: re
     void subscription.failure.then((error) => error && reject(error));
   });
 
-/**
- * Moves writers from the position `from` to the position `to`: applies the events in between, and stores the new
- * checkpoints.
- */
+/** Moves writers from the position `from` to the position `to`: applies the events in between, and stores the new checkpoints. */
 export const catchUpTo = async (
   log: Log,
   db: pg.PoolClient,

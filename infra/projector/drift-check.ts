@@ -9,10 +9,7 @@ import { differingColumns, eventsFor, type FoldedRow, foldRows, type SampledRow,
 import { shapeOf } from './schema.ts';
 import { comparedRowOf, withDocFields } from './table-store.ts';
 
-/**
- * A stored row that differs from the row that the log yields. `event` is the first event that the stored row does not
- * reflect.
- */
+/** A stored row that differs from the row that the log yields. `event` is the first event that the stored row does not reflect. */
 export type DriftedRow = {
   readonly projection: string;
   readonly table: string;
@@ -41,10 +38,7 @@ type Snapshot = {
   readonly rest: readonly Rest[];
 };
 
-/**
- * Which rows to read: `sampled` random rows of each table; or the first `limit` rows of each table, or of the rest of
- * one.
- */
+/** Which rows to read: `sampled` random rows of each table; or the first `limit` rows of each table, or of the rest of one. */
 type Selection = { readonly sampled: number } | { readonly limit: number; readonly from?: Rest };
 
 /** Rows of a projection that may differ from those that the log yields up to `until`. */

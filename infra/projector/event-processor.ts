@@ -43,10 +43,7 @@ export type EventProcessor = {
   /** Returns the average over the last five seconds. */
   readonly eventsPerSecond: () => number;
   readonly queueSize: () => number;
-  /**
-   * Returns the average distance between the log positions of two neighbouring events. The lag in events is estimated
-   * from it.
-   */
+  /** Returns the average distance between the log positions of two neighbouring events. The lag in events is estimated from it. */
   readonly averageGap: () => number;
   readonly isCaughtUp: () => boolean;
   /**
@@ -75,10 +72,7 @@ export type EventProcessorOptions = {
   readonly writers: readonly ProjectionWriter[];
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
-  /**
-   * Gets each event before the writers do. So a tenant's erasure is known before the writers get later events of the
-   * tenant.
-   */
+  /** Gets each event before the writers do. So a tenant's erasure is known before the writers get later events of the tenant. */
   readonly erased: Pick<ErasedTenants, 'note'>;
   readonly onCaughtUp: () => void;
   /** Called when the processor has stopped because of an error. The caller must open its projections again. */

@@ -10,7 +10,7 @@ import type { ProjectionWriter } from './projection-writer.ts';
 
 /**
  * The event processors of this process. All projections that have caught up with the log share one of them, the live
- * processor. Projections that lag are grouped by position, and each group has a processor of its own until it has
+ * processor. Projections that lag are grouped by position, and each group has its own processor until it has
  * caught up.
  */
 export type EventProcessors = {

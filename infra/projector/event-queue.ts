@@ -16,14 +16,9 @@ export const preparer = (isOfAllCategories: boolean): ((event: Recorded) => Reco
 /** A queue of events that have been read from the log but not written to the projections yet. */
 export type EventQueue = {
   readonly size: () => number;
-  /**
-   * Adds an event. If the queue is full, returns a promise. The reader must wait for this promise before it adds more
-   * events.
-   */
+  /** Adds an event. If the queue is full, returns a promise. The reader must wait for this promise before it adds more events. */
   readonly add: (event: Recorded) => void | Promise<void>;
-  /**
-   * Records that the log has been read up to this position, even if no further event of this subscription was found.
-   */
+  /** Records that the log has been read up to this position, even if no further event of this subscription was found. */
   readonly advance: (position: Position) => void;
   /** Removes and returns the next batch of at most `max` events; null if there is nothing to process. */
   readonly take: (max: number) => Batch | null;

@@ -29,10 +29,7 @@ const docFieldsOf = (row: StoredRow | undefined): [string, string][] =>
     Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${index}.${name}`, textOf(value)]),
   );
 
-/**
- * Returns everything in which two versions of a row can differ: existence, columns, fields of the documents, and
- * revision.
- */
+/** Returns everything in which two versions of a row can differ: existence, columns, fields of the documents, and revision. */
 const fieldsOf = ({ table, columns }: CompiledTable, row: StoredRow | undefined): Fields =>
   new Map([
     ['', String(row !== undefined)],

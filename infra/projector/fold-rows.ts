@@ -72,10 +72,7 @@ export async function* eventsFor(log: Log, projection: AnyProjection): AsyncIter
 /** Converts a value to JSON text. Two values count as equal if their texts are equal. */
 export const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 
-/**
- * Returns the names of the columns in which two rows differ. If the second row is missing, returns the names of all
- * columns.
- */
+/** Returns the names of the columns in which two rows differ. If the second row is missing, returns the names of all columns. */
 export const differingColumns = ({ columns, docs, table }: CompiledTable, a: StoredRow, b: StoredRow | undefined): string[] => {
   const names = columns.map(([name]) => name);
   if (!b) return names;

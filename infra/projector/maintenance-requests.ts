@@ -61,10 +61,7 @@ export const openRequests = async (db: Querier, projections: readonly string[]):
   return rows;
 };
 
-/**
- * Marks all open requests of some kinds for a projection as done. Adds the fields of `outcome` to their recorded
- * outcomes.
- */
+/** Marks all open requests of some kinds for a projection as done. Adds the fields of `outcome` to their recorded outcomes. */
 export const completeRequests = (db: Querier, projection: string, kinds: readonly RequestKind[], outcome: unknown): Promise<unknown> =>
   db.query(
     `update annals.requests set done_at = now(), outcome = coalesce(outcome, '{}') || $3::jsonb where projection = $1 and kind = any($2::text[]) and done_at is null`,

@@ -111,10 +111,7 @@ const maintain = async (
   return shadow;
 };
 
-/**
- * Handles maintenance of the projections that this process writes: retries of parked events, requests, and the end of
- * rebuilds.
- */
+/** Handles maintenance of the projections that this process writes: retries of parked events, requests, and the end of rebuilds. */
 export const handleRequests = async (projector: Projector, db: pg.Client): Promise<void> => {
   const own = projector.projections.filter(({ state }) => state === 'reading');
   const requests = await openRequests(

@@ -30,10 +30,7 @@ const projectionOf = (name: string): AnyProjection | undefined => projections.fi
 
 const rebuildId = (id: string): number | null => (/^\d{1,15}$/.test(id) ? Number(id) : null);
 
-/**
- * Returns the function that creates the reply to a rebuild request of this projection; null if there is no such
- * projection.
- */
+/** Returns the function that creates the reply to a rebuild request of this projection; null if there is no such projection. */
 const replyFor = async (db: Querier, name: string): Promise<((request: RebuildRequest) => Rebuild) | null> => {
   const projection = projectionOf(name);
   if (!projection) return null;

@@ -32,10 +32,7 @@ export type WriteSet = {
   readonly store: SchemaStore;
   readonly compiled: CompiledProjection;
   readonly writes: Writes;
-  /**
-   * Rows in `writes` that are expected not to exist. This was not checked with a query. If such a row exists, its
-   * insert fails.
-   */
+  /** Rows in `writes` that are expected not to exist. This was not checked with a query. If such a row exists, its insert fails. */
   readonly assumedAbsent: InsertedKeys;
   readonly unapplied: readonly Unapplied[];
   /**
@@ -69,10 +66,7 @@ export type ProjectionWriter = {
    * position yet.
    */
   readonly prepareRetry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<WriteSet | null>;
-  /**
-   * Updates the writer after its write set has been committed. `later` means that the checkpoint has not been stored
-   * yet.
-   */
+  /** Updates the writer after its write set has been committed. `later` means that the checkpoint has not been stored yet. */
   readonly markWritten: (writeSet: WriteSet, checkpoint?: 'written' | 'later') => void;
   /** Returns a write set that only stores the checkpoint; null if the stored checkpoint is up to date. */
   readonly pendingCheckpoint: () => WriteSet | null;
@@ -82,10 +76,7 @@ export type ProjectionWriter = {
   readonly renamedTo: (name: string) => ProjectionWriter;
 };
 
-/**
- * Where a writer starts. `checkpoint` is the position in the database; it is present only if it differs from
- * `position`.
- */
+/** Where a writer starts. `checkpoint` is the position in the database; it is present only if it differs from `position`. */
 export type StartingPoint = {
   readonly position: Position | null;
   readonly checkpoint?: Position | null;

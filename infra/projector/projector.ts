@@ -26,10 +26,7 @@ import { createSingleFlight, startTickLoop } from './tick-loop.ts';
  * Otherwise a process that takes over would have to wait for that transaction.
  */
 const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=10000';
-/**
- * The minimum time, in milliseconds, between two checks whether the log answers, and between two publications of the
- * statuses.
- */
+/** The minimum time, in milliseconds, between two checks whether the log answers, and between two publications of the statuses. */
 const REPORT_INTERVAL_MS = 1_000;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
 /**
@@ -96,8 +93,8 @@ const releaseAll = async ({ locks, processors, projections }: State): Promise<vo
 };
 
 /**
- * Publishes the statuses. During a rebuild, this happens on every tick, so that operators see the progress, and also
- * when a reactor has begun or ceased to work.
+ * Publishes the statuses. During a rebuild, this happens on every tick, so that operators see the progress, and also when a reactor has
+ * started or stopped working.
  */
 const publish = async (state: State, db: pg.Client): Promise<void> => {
   const anyRebuild = state.projections.some(({ projection }) => isRebuilding(state, projection.name));
@@ -138,10 +135,7 @@ const prepareConnection = async (state: State, onRequest: () => void): Promise<p
   return db;
 };
 
-/**
- * Creates a projector's state and its database connections. `wake` starts the next turn of the projector's loop at
- * once.
- */
+/** Creates a projector's state and its database connections. `wake` starts the next turn of the projector's loop at once. */
 const openState = (options: ProjectionOptions, wake: () => void): State => {
   const { log, databaseUrl, logger, reactors = () => [] } = options;
   const pool = openPool(databaseUrl, logger, 'projections', {

@@ -58,10 +58,7 @@ export const rebuildRequests = async (db: Querier, projection: string): Promise<
   return rows;
 };
 
-/**
- * Runs `work` in a transaction. In the meantime, no other process can request a rebuild of the projection, or decide
- * about one.
- */
+/** Runs `work` in a transaction. In the meantime, no other process can request a rebuild of the projection, or decide about one. */
 const inTurn = async <T>(pool: Pool, projection: string, work: (db: ClientBase) => Promise<T>): Promise<T> => {
   const db = await pool.connect();
   try {

@@ -66,9 +66,7 @@ const areWrittenTogether = (processors: EventProcessors, name: string): boolean 
   return names.has(shadowSchemaOf(name)) && (old === null || old === live);
 };
 
-/**
- * Returns whether the old tables and the rebuilt tables have the same definitions, so that their rows can be compared.
- */
+/** Returns whether the old tables and the rebuilt tables have the same definitions, so that their rows can be compared. */
 const isComparable = async (db: ClientBase, { projection }: RunningProjection): Promise<boolean> => {
   const { rows } = await db.query<{ shape: string }>('select shape from annals.checkpoints where name = $1', [projection.name]);
   return rows[0]?.shape === shapeOf(projection);

@@ -75,10 +75,7 @@ const progressOf = (processor: EventProcessor, name: string, end: Recorded | nul
   return { done, events: writer?.eventCount() ?? 0, lag_events: lag, rate, seconds_left: rate > 0 ? lag / rate : lag === 0 ? 0 : null };
 };
 
-/**
- * Returns a result without the list of differing rows. A status is stored every second, and these rows are not shown in
- * it.
- */
+/** Returns a result without the list of differing rows. A status is stored every second, and these rows are not shown in it. */
 const withoutRows = (result: RebuildResult): RebuildResult => ({
   ...result,
   comparison: result.comparison && { ...result.comparison, shown: [] },
@@ -135,10 +132,7 @@ export const publishStatuses = async (db: ClientBase | Pool, writer: string, sta
 /** A worker counts as down if it has published no status for this many seconds. */
 export const WORKER_SILENT_SECONDS = 10;
 
-/**
- * A published status. `writer` is the name of the process that writes the projection, `silent_seconds` the age of the
- * status.
- */
+/** A published status. `writer` is the name of the process that writes the projection, `silent_seconds` the age of the status. */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 
 export const publishedStatuses = async (db: Pick<ClientBase, 'query'>): Promise<PublishedStatus[]> => {

@@ -1,9 +1,6 @@
 import { retryDelay } from '../backoff.ts';
 
-/**
- * Each delay varies randomly by ±25 %. Otherwise processes that started together would always run their turns at the
- * same time.
- */
+/** Each delay varies randomly by ±25 %. Otherwise processes that started together would always run their turns at the same time. */
 const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
 const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
 

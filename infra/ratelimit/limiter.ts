@@ -39,10 +39,7 @@ const detailOf = ({ name, quota }: RateLimitPolicy): string => {
 const tooManyRequests = (policy: RateLimitPolicy, retryAfter: number): Refusal =>
   new Refusal('rate_limited', detailOf(policy), { retryAfter });
 
-/**
- * Creates the function that returns the token buckets of a policy. The buckets are created at the first call with the
- * policy.
- */
+/** Creates the function that returns the token buckets of a policy. The buckets are created at the first call with the policy. */
 const createBucketsByPolicy = (sync: QuotaSync | undefined) => {
   const byPolicy = new Map<RateLimitPolicy, TokenBuckets>();
   return (policy: RateLimitPolicy): TokenBuckets => {

@@ -25,7 +25,7 @@ const pruneStatement =
 
 type Row = { readonly key: string; readonly version: number; readonly state: string };
 
-/** The worker process creates it. A statement fails after half a second without an answer. Unused windows are deleted once a minute. */
+/** The worker process creates the table. A statement fails after half a second without an answer. Unused windows are deleted once a minute. */
 export const openWindowTable = (databaseUrl: string, logger: Logger): WindowTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'windows', { max: 1, options: '-c synchronous_commit=off', queryTimeoutMs: QUERY_TIMEOUT_MS });
   let prunedAt = performance.now();

@@ -1,8 +1,8 @@
 export type Running = { readonly close: () => Promise<void> };
 
-/** Every process that works starts it, with the services that it needs. */
+/** A background task. Every `work` process starts it, with the services that it needs. */
 export type Reactor<Services> = {
-  /** Of its lock or its stored position, if it has one. */
+  /** The name of its lock or of its stored position, if it has one. */
   readonly name: string;
   /** Whether the settings ask for it. If absent, they always do. */
   readonly isWanted?: (services: Services) => boolean;

@@ -3,7 +3,7 @@ import * as Publication from '../../domain/runners/publication.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
-/** How much earlier a position is than asked for, in milliseconds: the clocks of the processes that write events and records differ. */
+/** How much earlier a position is than requested, in milliseconds: the clocks of the processes that write events and records differ. */
 const CLOCK_TOLERANCE_MS = 60_000;
 const RECORDS = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
 

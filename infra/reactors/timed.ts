@@ -44,7 +44,7 @@ export type Runs = {
 
 /**
  * Calls `open` at the start of the process, and then its `run` at intervals. `closing` is aborted when the reactor is closed, before the last
- * run has ended. Of several processes, only the one that has the lock does.
+ * run has ended. If there are several processes, only the holder of the lock does.
  */
 export const timedRuns = <Services extends TimerServices>({
   lock,

@@ -21,7 +21,7 @@ type Group = {
   running: number;
 };
 
-/** Per group. With more, each batch would only be smaller. */
+/** The maximum number of concurrent queries of a group. With more, each batch would only be smaller. */
 const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {

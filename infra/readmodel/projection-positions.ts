@@ -5,7 +5,7 @@ import { trackLogGrowth } from './log-growth.ts';
 export type ProjectionPositions = {
   /** Returns the position of a projection as a consistency token; null if it is unknown. */
   readonly position: (projection: string) => string | null;
-  /** @throws Refusal not_caught_up if the projection is not at `token` after `ms` milliseconds, malformed if it is no token */
+  /** @throws Refusal not_caught_up if the projection is not at `token` after `ms` milliseconds, malformed if it is not a token */
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
   /** How long the log has had unapplied events; 0 if none are known. Known from positions and `noteEvent`. */
   readonly behindMs: (projection: string) => number;

@@ -66,7 +66,7 @@ const request = ({ child }: State, message: RelayRequest): void => {
 };
 
 /**
- * Starts the process with a session of its own: on Linux a scheduling group, which need not wait for CPU time while projections use theirs.
+ * Starts the process with its own session: on Linux a scheduling group, which need not wait for CPU time while projections use theirs.
  * Resolves when the process has ended, with the reason and its duration in milliseconds.
  */
 const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>

@@ -97,8 +97,8 @@ const patternOf = (tenant: string): string =>
     : `^(?:${[Agent, CronJob, LinkedIdentity].map(({ category }) => category).join('|')})-${tenant}\\.|^${Integration.category}-${PLATFORM}\\.`;
 
 /**
- * Encrypts credentials again that are not encrypted with `kid`, the tenant's newest data key. One that a request replaces meanwhile is.
- * Returns the number of credentials.
+ * Encrypts credentials again that are not encrypted with `kid`, the tenant's newest data key. A credential that a request replaces
+ * meanwhile is encrypted with it anyway. Returns the number of credentials.
  * @throws LogError, Refusal unavailable
  */
 export const resealSecrets = async (parts: ResealSecretsParts, tenant: string, kid: string): Promise<number> => {

@@ -8,7 +8,7 @@ type Limits<T> = {
   readonly ending?: AbortSignal;
 };
 
-/** Waits for an answer only for a limited time. The work on it goes on. @throws the errors of `answer` until then */
+/** Waits for an answer only for a limited time. The work on it continues. @throws the errors of `answer` until then */
 export const answerInTime = async <T>(answer: Promise<T>, { ms, otherwise, ending }: Limits<T>): Promise<T> => {
   const answered = new AbortController();
   const signal = ending ? AbortSignal.any([answered.signal, ending]) : answered.signal;

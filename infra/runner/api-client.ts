@@ -175,7 +175,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   return {
-    /** Searches by slug or id or, without these, by the runner key. @throws Refusal */
+    /** Finds the agent by slug or id or, without these, by the runner key. @throws Refusal */
     find,
     /** @throws Refusal forbidden if the key has no tenant */
     tenant: async (): Promise<string> => {
@@ -219,7 +219,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const query = since === undefined ? '' : `?from=${since}`;
       return (await json(z.array(BudgetState), 'GET', `/tenant/${tenant}/agents/${agent}/budget/usage${query}`)).at(-1) ?? null;
     },
-    /** Shows what the agent is writing in a session. Nothing says that the service is unavailable. @throws Refusal */
+    /** Shows what the agent is writing in a session. Does not report that the service is unavailable. @throws Refusal */
     draft: async (path: string, content: string): Promise<void> =>
       void (await send('PUT', path, { headers: JSON_BODY, body: JSON.stringify({ content }) })),
     /** Reports why an attempt of a delivery failed. A repeat of the same report has no effect. @throws Refusal */

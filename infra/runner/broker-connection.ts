@@ -100,7 +100,7 @@ const openConnection = async (credential: Credential, outage: OutageReport): Pro
 };
 
 export type RenewingConnection = {
-  /** Its credentials are still valid. @throws the errors of `issue` */
+  /** Returns a connection whose credentials are still valid. @throws the errors of `issue` */
   readonly get: () => Promise<BrokerConnection>;
   readonly latest: () => BrokerConnection | null;
   readonly close: () => Promise<void>;

@@ -109,7 +109,10 @@ const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): 
   }
 };
 
-/** False without a budget, or if all of it was left: the handler then asks for more. `before` is the hour in which the handler started. */
+/**
+ * Whether the budget explains the refusal. False without a budget, or if all of it was left: the handler then needs more than the whole
+ * budget. `before` is the hour in which the handler started.
+ */
 const isExplained = (state: BudgetState, refusal: BudgetRefusal, before: string | undefined): boolean => {
   const { isCertain, resets_at } = refusal;
   const { limit_usd, left_usd } = state;

@@ -15,8 +15,8 @@ type Members = {
 export type BudgetRefusal = Members & { readonly isCertain: boolean };
 
 /**
- * A request exceeds the hourly budget of the agent. If a handler throws this error, the runner keeps the event until the
- * budget allows it; this is no failed attempt. `resetsAt` is the end of the hour.
+ * A request exceeds the hourly budget of the agent. If a handler throws this error, the runner keeps the event until the budget allows it;
+ * this does not count as a failed attempt. `resetsAt` is the end of the hour.
  */
 export class BudgetExceeded extends Refusal {
   readonly resetsAt: string;

@@ -45,13 +45,16 @@ export const withBody = ({ dataref: _, delivery_id, ...event }: CloudEvent, body
   return Buffer.from(json ? `${head},"data":${decoder.decode(json)}}` : `${head},"data_base64":"${Buffer.from(body).toString('base64')}"}`);
 };
 
-/** `delivery_id`, of earlier versions of Annals, is no valid name in CloudEvents: it gets the name of later messages. */
+/** `delivery_id`, of earlier versions of Annals, is not a valid name in CloudEvents: it gets the name of later messages. */
 export const withValidNames = ({ delivery_id, providerid }: CloudEvent, message: Uint8Array): Uint8Array =>
   delivery_id === undefined || providerid !== undefined
     ? message
     : Buffer.from(decoder.decode(message).replace('"delivery_id":', '"providerid":'));
 
-/** Counts this time, too. Part of the reply subject `$JS.ACK.<stream>.<consumer>.<count>.…`; newer servers insert domain and account. */
+/**
+ * Returns how often the message was delivered, including this time. The number is part of the reply subject
+ * `$JS.ACK.<stream>.<consumer>.<count>.…`; newer servers insert domain and account.
+ */
 export const attemptsOf = ({ reply = '' }: Msg): number => {
   const tokens = reply.split('.');
   return Number(tokens[tokens.length > 10 ? 6 : 4]) || 1;

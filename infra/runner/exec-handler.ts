@@ -20,7 +20,7 @@ type Options = {
   readonly signals: CommandSignals;
   readonly timeoutMs: number | undefined;
   readonly report: (line: string) => void;
-  /** After this signal is aborted, a run no longer waits for the service. */
+  /** After this signal is aborted, a run no longer waits for the service's answer. */
   readonly stop: AbortSignal;
 };
 

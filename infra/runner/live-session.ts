@@ -12,7 +12,7 @@ const STOPS: Readonly<Record<string, 'interrupted' | 'cancelled'>> = {
 export type LiveSession = Pick<LiveRunnerSession, 'signal' | 'messages'> & {
   /** Returns the id of the event that the handler has got last: its own, or that of the last message that it has taken. */
   readonly lastEvent: () => string;
-  /** Resolves when the decision arrives, which is then not processed as an event of its own. */
+  /** Resolves when the decision arrives, which is then not processed as its own event. */
   readonly decided: (message_id: string) => Promise<void>;
 };
 
@@ -85,7 +85,7 @@ const takeInOrder = (state: State, event: CloudEvent): void => {
 };
 
 /**
- * Takes events in the order of the session; an event waits until the one before it has arrived. A stop takes effect at
+ * Takes events in the order of the session; an event waits until the previous one has arrived. A stop takes effect at
  * once, even if events before it are missing. Events that are not taken are processed later, as events of their own.
  */
 const take = (state: State, events: readonly CloudEvent[]): void => {
@@ -147,7 +147,7 @@ const runOnce = async <T>(state: State, id: string, handle: () => Promise<T>): P
  * The live session of an event, from its arrival until it is settled. `run` calls the handler, also again if the budget
  * did not allow the work; once a person has stopped the session, it calls nothing and resolves with null. `close` ends
  * the session, and returns what need not be processed any more, in the order of the session. A stop is only part of it
- * if the handler was running then: otherwise, it is an event of its own.
+ * if the handler was running then: otherwise, it is its own event.
  */
 export type OpenedSession = LiveSession & {
   readonly session: string;

@@ -15,7 +15,7 @@ import {
 import { createMessageRequests, PULL_TIMEOUT_MS, statusOf } from './message-requests.ts';
 import { createOutageReport } from './outage-report.ts';
 
-/** Of progress reports. After a lost one, the next one is still in time. */
+/** The interval of progress reports. After a lost one, the next one is still in time. */
 export const PROGRESS_INTERVAL_MS = ACK_WAIT_MS / 3;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;

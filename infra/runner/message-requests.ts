@@ -3,12 +3,12 @@ import { createInbox, type Msg, nanos, type Subscription } from 'nats';
 import { inboxOf } from '../../domain/runners/runner-credential.ts';
 import type { BrokerConnection } from './broker-connection.ts';
 
-/** In milliseconds, for one request. Renewed credentials are used from the next one on. */
+/** The timeout of one request, in milliseconds. Renewed credentials are used from the next request on. */
 export const PULL_TIMEOUT_MS = 5_000;
 /** The time in milliseconds for which a request waits for its answer. Without a message, the server answers it earlier. */
 const ANSWER_TIMEOUT_MS = PULL_TIMEOUT_MS + 2_000;
 const LATE_ANSWER_MS = 500;
-/** For the broker's confirmation that it sends nothing more, in milliseconds. */
+/** The time to wait for the broker's confirmation that it sends nothing more, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 1_000;
 
 /** Undefined without an answer in time; null if the connection was lost, or no more messages are wanted. */

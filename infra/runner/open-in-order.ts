@@ -12,7 +12,7 @@ import type { Arrived, Steering } from './receive-events.ts';
 import { sentAfter } from './sent-in-session.ts';
 import { keepSessionOrder, type OrderedConsumer, type OrderOptions } from './session-order.ts';
 
-/** How long an event waits for the answer what persons have done in its session, in milliseconds. */
+/** How long an event waits for the service to say what persons have done in its session, in milliseconds. */
 const SENT_TIMEOUT_MS = 2_000;
 
 type Options = {
@@ -81,7 +81,7 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    // What is still at the broker, such as a stop, is unknown here: each run asks the service, and goes on without an answer.
+    // What is still at the broker, such as a stop, is unknown here: each run asks the service, and continues without an answer.
     const run: OpenedSession['run'] = async (handle) => {
       const late = sleep(SENT_TIMEOUT_MS, null, { ref: false });
       const read = (limit: number) => api.sentInSession(agent, session, limit);

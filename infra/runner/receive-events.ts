@@ -40,7 +40,7 @@ export type Arrived = { readonly message: Msg; readonly event: CloudEvent };
 export type Steering = (arrived: Arrived, work: (live?: OpenedSession) => Promise<Failure | null>) => Promise<Failure | null>;
 
 export type ReceiverOptions = {
-  /** Opens the messages of the agent. After `ending` is aborted, the consumer gives back what it gets, and no longer waits. */
+  /** Opens the messages of the agent. After `ending` is aborted, the consumer returns what it gets to the broker, and no longer waits. */
   readonly open: (ending: AbortSignal, working: OrderOptions['working']) => OrderedConsumer;
   readonly processed: ProcessedIds;
   /** Fetches a body too large for its message. Waits while the service is unavailable. @throws Refusal */
@@ -158,8 +158,8 @@ const work = async (receiver: Receiver, arrived: Arrived): Promise<Run> => {
 };
 
 /**
- * A message that was processed before, or is no valid CloudEvent, is not delivered again. Returns whether the handler has
- * run, and whether it succeeded.
+ * A message that was processed before, or is not a valid CloudEvent, is not delivered again. Returns whether the handler has run, and
+ * whether it succeeded.
  */
 const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
   const { processed, working, messages, report } = receiver;

@@ -61,7 +61,7 @@ const endOf = (code: number | null, signal: NodeJS.Signals | null, isStopped: bo
     ? { ended: `signal ${signal}`, cause: { outcome: isStopped ? 'released' : 'crashed', code: signal } }
     : { ended: code, cause: { outcome: 'failed', code } };
 
-/** For the end of standard error after the command, in milliseconds: processes that it has started may keep it open. */
+/** The time to wait for the end of standard error after the command has ended, in milliseconds: its child processes may keep it open. */
 const STDERR_TIMEOUT_MS = 200;
 
 /** Passes standard error of a command on to that of the runner, and keeps its end. */
@@ -86,7 +86,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, end, force }: Co
   new Promise((resolve) => {
     const isStopped = (): boolean => [kill, end, force].some((signal) => signal?.aborted);
     if (isStopped()) return resolve(NOT_STARTED);
-    // Start it in a process group of its own: Ctrl-C then reaches only the runner, which lets the command finish.
+    // Start it in its own process group: Ctrl-C then reaches only the runner, which lets the command finish.
     const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
       detached: true,
       stdio: ['pipe', 'inherit', 'pipe', 'pipe'],

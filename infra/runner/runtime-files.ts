@@ -5,7 +5,7 @@ import { findProcess } from '../supervision/os-process.ts';
 /** Settings, models, skills, tools and secrets as the service sent them: `body` is JSON; `etag` is that of the response. */
 export type Runtime = { readonly body: string; readonly etag: string };
 
-/** Creates the files that tell a command about its agent. Each run of a command gets a file of its own. */
+/** Creates the files that tell a command about its agent. Each run of a command gets its own file. */
 export type RuntimeFiles = {
   /** Only the owner can read the file. `work` gets its absolute path; the file is then removed, even if `work` fails. */
   readonly withFile: <T>(runtime: Runtime, work: (path: string) => Promise<T>) => Promise<T>;

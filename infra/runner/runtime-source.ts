@@ -3,7 +3,7 @@ import { type RunnerAgent, retryTransient } from './api-client.ts';
 import { isTransient } from './outage-report.ts';
 import type { Runtime, RuntimeFiles } from './runtime-files.ts';
 
-/** If a runtime is known, a run waits at most this long for the answer whether it has changed, in milliseconds. */
+/** If a runtime is known, a run waits at most this long, in milliseconds, to learn whether it has changed. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
 export type RuntimeSource = {

@@ -8,9 +8,9 @@ import type { ProcessedIds } from './processed-ids.ts';
 import { endWaiting, giveBackAck, keepWaiting, postponeWaiting, type WaitingMessage, waitingMessage } from './waiting-message.ts';
 
 const ASK_INTERVAL_MS = 1_000;
-/** For one request to the service. */
+/** The maximum number of messages in one request. */
 const MAX_ASKED = 100;
-/** A runner that ends waits at most this long until the broker has confirmed the messages that it gives back. */
+/** A runner that ends waits at most this long until the broker has confirmed the messages that it returns. */
 const GIVE_BACK_TIMEOUT_MS = 3_000;
 
 export type OrderOptions = {
@@ -28,7 +28,7 @@ type Order = OrderOptions & {
   readonly messages: MessageConsumer;
   /** Settled messages that another runner had. */
   readonly settled: Set<string>;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   held: WaitingMessage[];
   readonly ackWaitMs: number;
   readonly waiters: PromiseWithResolvers<Msg | null>[];
@@ -37,7 +37,7 @@ type Order = OrderOptions & {
   isAsking: boolean;
   /** Set when the runner stops: from then on, nothing is handed out. Resolves when all messages have arrived. */
   stopped: Promise<void> | null;
-  /** One for each message that is given back, until the broker has confirmed this. */
+  /** One for each message that is being returned, until the broker has confirmed it. */
   readonly givingBack: Set<Promise<void>>;
   /** The number of unknown messages about which the service was asked since it was asked about the first one. */
   asked: number;
@@ -62,9 +62,9 @@ const handOut = (order: Order): void => {
 };
 
 /**
- * What a handler of this runner has taken meanwhile is acknowledged. A copy of a message on which this runner works is kept
- * for the acknowledgement after this work: given back, it would be processed by another runner at the same time.
- * Call it after the message was removed from `held`.
+ * Returns a message to the broker. Messages that a handler of this runner has already processed are acknowledged. A copy of a message that
+ * this runner processes is kept until that work ends: otherwise, another runner would process it at the same time. Call it after the
+ * message was removed from `held`.
  */
 const giveBack = (order: Order, waiting: WaitingMessage): void => {
   const id = waiting.id ?? parseEvent(waiting.message)?.id;
@@ -85,7 +85,7 @@ const giveBack = (order: Order, waiting: WaitingMessage): void => {
 /** The broker gives a message up after its last attempt, so it then stays here for the next free worker. */
 const isLastAttempt = ({ message }: WaitingMessage): boolean => attemptsOf(message) >= MAX_DELIVERY_ATTEMPTS;
 
-/** Gives back a ready message that no worker waits for: its worker has got a held one. Another runner may be free. */
+/** Returns a ready message that no worker waits for, because its worker got a held one. Another runner may be free. */
 const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
   const index = order.held.indexOf(held);
   if (index < 0 || !isReady(order, held) || isLastAttempt(held)) return;
@@ -102,7 +102,7 @@ const followersOfWork = ({ held, working }: Order): ReadonlySet<WaitingMessage> 
   return followers;
 };
 
-/** A runner that stops may still work for a long time. Messages that do not wait for this work are given back at once. */
+/** A stopping runner may still work for a long time. Messages that do not wait for this work are returned at once. */
 const giveBackIdle = (order: Order): void => {
   const followers = followersOfWork(order);
   const idle = order.held.filter((waiting) => !followers.has(waiting));
@@ -198,14 +198,14 @@ const stop = (order: Order): Promise<void> => {
 export type OrderedConsumer = Omit<MessageConsumer, 'pull' | 'stopPulls'> & {
   /** Null if there is no message yet, or the runner stops. */
   readonly pull: () => Promise<Msg | null>;
-  /** Call it when the runner stops. Messages that arrive, or wait for no work of this runner, are given back to the broker. */
+  /** Call it when the runner stops. Messages that arrive, or do not wait for work of this runner, are returned to the broker. */
   readonly stop: () => void;
   readonly recheck: () => void;
   readonly waiting: () => readonly Msg[];
 };
 
 /**
- * Returns a consumer that hands out a message of a session only when the one before it in this session is settled.
+ * Returns a consumer that hands out a message of a session only when the previous one in this session is settled.
  * Until then, the message waits in memory, and progress reports prevent the broker from delivering it again. Other
  * messages overtake it.
  */

@@ -24,10 +24,10 @@ export const waitingMessage = (message: Msg): WaitingMessage => {
 };
 
 /**
- * If this runner dies, the broker delivers a waiting message again after the returned delay, in milliseconds; null means
- * the acknowledgement timeout. Each such death uses one attempt. In the sixth to ninth attempt, the delay is 4, 16, 64
- * and 256 times the timeout, so that a runner that dies again and again does not soon use up the attempts of a message
- * that no handler has had. After the last attempt, the message is given up, so that its session can go on.
+ * If this runner dies, the broker delivers a waiting message again after the returned delay, in milliseconds; null means the
+ * acknowledgement timeout. Each such death uses one attempt. In the sixth to ninth attempt, the delay is 4, 16, 64 and 256 times the
+ * timeout, so that a runner that dies repeatedly does not soon use up the attempts of a message that no handler has processed. After the
+ * last attempt, the message is given up, so that its session can continue.
  */
 export const postponement = (message: Msg, ackWaitMs: number): number | null => {
   const attempt = attemptsOf(message);
@@ -55,6 +55,6 @@ export const endWaiting = (broker: Broker, { message, postponeAt }: WaitingMessa
   return message;
 };
 
-/** A runner that ends gives a waiting message back to the broker with this acknowledgement. */
+/** The acknowledgement with which a runner that ends returns a waiting message to the broker. */
 export const giveBackAck = ({ message }: WaitingMessage, ackWaitMs: number): string =>
   negativeAck(postponement(message, ackWaitMs) ?? GIVE_BACK_DELAY_MS);

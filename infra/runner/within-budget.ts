@@ -1,7 +1,7 @@
 import type { BudgetGate } from './budget-gate.ts';
 import type { Failure } from './failed-attempt.ts';
 
-/** The runner stopped while the event waited for the budget, or for the answer how much of it is left. Its handler has had no effect. */
+/** The runner stopped while the event waited for the budget. Its handler has had no effect. */
 export const GIVEN_BACK: Failure = {
   reason: 'the runner was stopped before the hourly budget of the agent allowed the event',
   cause: { outcome: 'released' },

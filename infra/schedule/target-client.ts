@@ -4,7 +4,7 @@ import type { GuardedClient } from '../egress/guarded-client.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** Sends it at most once, because redirects are not followed. Returns the status, and drops the body. */
+/** Sends the request at most once, because redirects are not followed. Returns the status, and drops the body. */
 export const sendToTarget = async (
   client: Pick<GuardedClient, 'status'>,
   { url, method, headers, body }: TargetRequest,

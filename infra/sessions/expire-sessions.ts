@@ -3,7 +3,7 @@ import { approvalsDueAt, MAX_DUE_APPROVALS } from '../../projections/sessions/ap
 import { MAX_DUE_SESSIONS, sessionsDueAt } from '../../projections/sessions/session.queries.ts';
 import { timed } from '../reactors/timed.ts';
 
-/** Of sessions, and of approvals in them. */
+/** Expires sessions, and the approvals in them. */
 export const expiries = timed({
   lock: 'reactor session expiry',
   everyMs: 5_000,

@@ -2,7 +2,7 @@ import { type HidingEvent, hideSkillWebhook, hidingEventTypes } from '../../comm
 import { following } from '../reactors/follow-events.ts';
 
 /**
- * Of skills that are deleted, or revoked from their agent. Calls of such a webhook are refused in any case; hiding it
+ * Hides the webhooks of skills that are deleted, or revoked from their agent. Calls of such a webhook are refused in any case; hiding it
  * also shows this on the skill.
  */
 export const skillWebhookHiding = following({

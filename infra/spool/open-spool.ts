@@ -10,7 +10,7 @@ const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, c
 
 /** A durable queue of the deliveries that the event store could not record. It is stored in a file of this process. */
 export type Spool = {
-  /** The file is open, or cannot be opened. Before, `hasWaiting` does not know what the file contains. */
+  /** Resolves when the file is open, or cannot be opened. Until then, `hasWaiting` does not know what the file contains. */
   readonly opened: Promise<void>;
   /** Resolves when the delivery is safely on the disk, or cannot be written; never rejects. */
   readonly put: (entry: SpoolEntry) => Promise<PutResult>;
@@ -44,7 +44,7 @@ const createWaitingCounts = () => {
   return { add, has: (integration: string): boolean => counts.size > 0 && counts.has(integration), clear: () => counts.clear() };
 };
 
-/** `give` resolves all promises that wait. */
+/** `give` resolves all pending promises. */
 const createWakeUp = () => {
   const waiting = new Set<() => void>();
   return {

@@ -121,7 +121,7 @@ export const openSpoolFile = (path: string) => {
       (byIntegration.all() as { integration: string; rows: number }[]).map(({ integration, rows }) => [integration, rows]),
     /** Returns how many waiting rows each tenant has, and their size. */
     useByTenant: (): (SpoolUse & { readonly rows: number })[] => byTenant.all() as (SpoolUse & { rows: number })[],
-    /** Gives space of removed rows back to the file system. */
+    /** Returns the space of removed rows to the file system. */
     shrink: (): void => database.exec('vacuum; pragma wal_checkpoint(truncate)'),
     close: (): void => database.close(),
   };

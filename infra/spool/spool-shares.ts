@@ -8,7 +8,7 @@ const TENANT_PART = 1 / 4;
 const TENANT_PART_FOR_SMALL = 1 / 2;
 const SMALL_BYTES = 64 * 1024;
 
-/** What the waiting deliveries of each tenant take. `refused` counts deliveries that were more than the tenant's share. */
+/** What the waiting deliveries of each tenant use. `refused` counts deliveries beyond the tenant's share. */
 export type SpoolShares = { readonly rows: FairShare; readonly bytes: FairShare; refused: number };
 
 export const openShares = (limits: SpoolLimits, uses: readonly (SpoolUse & { readonly rows: number })[]): SpoolShares => {
@@ -37,7 +37,7 @@ export const fittingIn = (shares: SpoolShares, sealed: readonly Sealed[]): boole
     else if (hasSpace(shares.rows, 1) && hasSpace(shares.bytes, one.content.length)) shares.refused++;
     fits.push(isFitting);
   }
-  // They are counted when they are written: some of them may be known, or the disk may be full.
+  // A delivery is counted only when it is written: it may be known already, or the disk may be full.
   for (const [index, { tenant, content }] of sealed.entries()) if (fits[index]) removeFromShares(shares, { tenant, bytes: content.length });
   return fits;
 };

@@ -10,7 +10,7 @@ import type { SpoolEntry } from './spooled-delivery.ts';
  */
 const PUT_TIMEOUT_MS = 2_000;
 const MIN_BYTES_PER_MS = 10_000;
-/** Queued deliveries are in memory. */
+/** The limit for queued deliveries, which are in memory. */
 const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
 /** A tenant gets at most this part of the bytes that the others leave. */
 const TENANT_PART = 1 / 2;

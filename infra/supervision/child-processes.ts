@@ -22,10 +22,7 @@ export type StoreProcess = ManagedProcess & {
   readonly isUrlKnown: () => boolean;
 };
 
-/**
- * Describes the process of the embedded event store. At its first start, the store creates the secret that is part of
- * `url`.
- */
+/** Describes the process of the embedded event store. At its first start, the store creates the secret that is part of `url`. */
 export const storeProcess = ({ dir, port }: { dir: string; port: number }): StoreProcess => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const secretFile = join(dir, 'secret');

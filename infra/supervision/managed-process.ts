@@ -14,10 +14,7 @@ export type ManagedProcess = {
   cwd?: string;
   uid?: number;
   gid?: number;
-  /**
-   * The signal that asks the process to end. A process that still runs after `graceMs` milliseconds is killed
-   * (SIGKILL).
-   */
+  /** The signal that asks the process to end. A process that still runs after `graceMs` milliseconds is killed (SIGKILL). */
   stopSignal: NodeJS.Signals;
   graceMs: number;
   /**
@@ -95,10 +92,7 @@ export const unrefChild = (child: ChildProcess): void => {
   child.channel?.unref();
 };
 
-/**
- * Ends a process with this name that an earlier supervisor has left running. This can happen if the supervisor was
- * killed.
- */
+/** Ends a process with this name that an earlier supervisor has left running. This can happen if the supervisor was killed. */
 export const replaceProcess = async (
   { name, stopSignal, graceMs, ownPidFile }: Pick<ManagedProcess, 'name' | 'stopSignal' | 'graceMs' | 'ownPidFile'>,
   dirs: ProcessDirs,

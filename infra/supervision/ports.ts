@@ -20,10 +20,7 @@ const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 100;
 
-/**
- * Finds a free port of 127.0.0.1. The port is random, so that processes that search at the same time find different
- * ports.
- */
+/** Finds a free port of 127.0.0.1. The port is random, so that processes that search at the same time find different ports. */
 export const freePort = async (): Promise<number> => {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);

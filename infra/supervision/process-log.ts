@@ -7,9 +7,7 @@ const MAX_REASON_LENGTH = 300;
 
 export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
-/**
- * Renames `<file>.1` to `<file>.2`, and so on, so that the name `<file>.1` becomes free. The oldest log is overwritten.
- */
+/** Renames `<file>.1` to `<file>.2`, and so on, so that the name `<file>.1` becomes free. The oldest log is overwritten. */
 const shiftKeptLogs = (file: string): void => {
   for (let number = KEPT_LOGS - 1; number >= 1; number--)
     if (existsSync(`${file}.${number}`)) renameSync(`${file}.${number}`, `${file}.${number + 1}`);

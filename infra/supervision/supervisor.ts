@@ -18,10 +18,7 @@ import { reasonIn, rotateLog, sizeOf, textSince, truncateLog } from './process-l
 
 export type Supervised = {
   readonly name: string;
-  /**
-   * Resolves when the process is up for the first time. Rejects if the process has failed to start too often, or was
-   * stopped.
-   */
+  /** Resolves when the process is up for the first time. Rejects if the process has failed to start too often, or was stopped. */
   readonly ready: Promise<void>;
   readonly pid: () => number | undefined;
   /** Ends the process and does not restart it. Resolves when it has ended. */
@@ -194,10 +191,7 @@ const keepRunning = async (supervision: Supervision): Promise<void> => {
   }
 };
 
-/**
- * Starts a process, and starts it again whenever it ends, until `stop` is called. The delay increases with every failed
- * start.
- */
+/** Starts a process, and starts it again whenever it ends, until `stop` is called. The delay increases with every failed start. */
 export const supervise = (spec: ManagedProcess, dirs: ProcessDirs): Supervised => {
   const supervision: Supervision = {
     spec,

@@ -14,7 +14,7 @@ export const fitsShare = (share: FairShare, owner: string, amount: number, part:
   return own === 0 || own + amount <= (share.max - (share.used - own)) * part;
 };
 
-/** A negative amount is given back. */
+/** A negative amount frees part of the share. */
 export const addToShare = (share: FairShare, owner: string, amount: number): void => {
   const own = usedBy(share, owner) + amount;
   share.used += amount;

@@ -45,7 +45,10 @@ export type Vault = SealedEvents & {
   readonly onErased: (drop: () => void) => void;
   /** If the data keys of a tenant are in memory, reads them again, so that a new key is used at once. */
   readonly refreshDataKeys: (tenant: string) => Promise<void>;
-  /** Tombstones their stream, and drops them here. Does nothing if they are already destroyed. @throws LogError unavailable */
+  /**
+   * Tombstones the stream of data keys, and removes them from this process. Does nothing if they are already destroyed.
+   * @throws LogError unavailable
+   */
   readonly destroyDataKeys: (tenant: string) => Promise<void>;
   /** Returns the HMAC-SHA-256 of a text in hex; the HMAC key is a secret of the platform (the pepper). */
   readonly digest: (text: string) => string;

@@ -77,8 +77,8 @@ const agentsPerMember = defineQuery((db, { tenant_id, user_ids, since }: Members
 );
 
 /**
- * Returns on how many agents each of these members has a role or a grant; those without any are absent. `since` has, for
- * each member, the sort key of the position at which the membership began: earlier roles do not count.
+ * Returns the number of agents on which each of these members has a role or a grant; members without any are absent. `since` has, for each
+ * member, the sort key of the position at which the membership began: earlier roles do not count.
  */
 export const agentCountsOf = async (reads: Reads, members: Members): Promise<ReadonlyMap<string, number>> =>
   new Map((await reads.rows(agentsPerMember, members)).map(({ user_id, count }) => [user_id, count]));

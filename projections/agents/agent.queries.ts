@@ -148,8 +148,8 @@ const listArgs = (
 };
 
 /**
- * Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; if absent, no agent is one. With
- * `ranks`, the agents are sorted by these instead of a column; deleted agents have none.
+ * Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; if absent, no agent is a favorite. With `ranks`,
+ * the agents are sorted by these instead of a column; deleted agents have none.
  */
 export const agentPage = (
   reads: Reads,

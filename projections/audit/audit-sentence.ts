@@ -53,7 +53,7 @@ const actorPart = ({ action, actor }: Described): readonly SentencePart[] => {
   const { kind, id, name, email } = actor;
   const shown = name ?? email;
   if (shown !== null && kind !== 'system') return [{ text: shown, kind, id }];
-  // A super-admin is no member: their name is not shown to the tenant.
+  // A super-admin is not a member: their name is not shown to the tenant.
   if (kind === 'user') return [plain(action.startsWith('super_admin.') ? 'A super-admin' : 'A user of the platform')];
   if (kind === 'agent') return [{ text: 'An agent', kind, id }];
   if (shown === null) return [plain('The platform')];

@@ -42,8 +42,8 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The categories with many events for each delivery or call of a model. They get no rows: the columns of the audit log
- * find their agents (`agent_id`), deliveries (`resource_id`) and integrations (`actor_id`).
+ * The categories with many events for each delivery or model call. They get no rows: the columns of the audit log find their agents
+ * (`agent_id`), deliveries (`resource_id`) and integrations (`actor_id`).
  */
 const WITHOUT_ROWS: ReadonlySet<string> = new Set([
   Delivery.category,
@@ -63,7 +63,7 @@ const named = (fields: Row): EventSubject[] =>
 
 const ofSession = ({ user_id, continues_id }: Row): EventSubject[] => named({ user_id, continues_id });
 
-/** The cron job of a delivery: of the events without rows, only this one names something that no column finds. */
+/** The cron job of a delivery: among the events without rows, only this one refers to something that no column finds. */
 const jobOf = ({ category }: Recorded, { cron }: Row): EventSubject[] =>
   category === Delivery.category && cron ? named({ job_id: (cron as Row).job_id }) : [];
 

@@ -1,7 +1,7 @@
 import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
 import { findDefinition } from '../../domain/integrations/provider.ts';
 
-/** Words for fields whose names do not say it in words of people. */
+/** Texts for fields whose names a user would not understand. */
 const WORDS: Readonly<Record<string, string>> = {
   allow_superadmin_access: 'access of super-admins',
   body_bytes: 'message',

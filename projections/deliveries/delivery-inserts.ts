@@ -23,7 +23,7 @@ const UNPROCESSED = {
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 type FirstState = 'accepted' | 'blocked' | 'held';
 
-/** Returns which rule has blocked or held a delivery, and why. Both are null if this was no rule and no check. */
+/** Returns which rule has blocked or held a delivery, and why. Both are null if neither a rule nor a check has done so. */
 const verdictOf = (
   { guardrails }: DeliveryFacts,
   verdict: 'block' | 'hold',

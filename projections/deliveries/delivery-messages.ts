@@ -28,7 +28,7 @@ export const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'De
   const { agent_id, repeats } = data;
   const fields = { ...newMessage(event, agent_id), outcome: 'accepted', reason: null };
   const cause = meta.$causationId ?? repeats ?? null;
-  // A message in place of one that the broker has lost is no redelivery.
+  // A message that replaces one that the broker has lost is not a redelivery.
   const requeues = repeats === undefined ? [{ event_id: event.event_id, at: event.at }] : [];
   return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })], requeues } });
 };

@@ -7,7 +7,7 @@ import type { ReportTexts, SealedTexts } from '../../domain/runners/report-texts
 /** The number of reports of a delivery that responses show. */
 export const MAX_SHOWN_REPORTS = 10;
 
-/** The number of reports in a row. A report can refer to another one of its message, so there are more than are shown. */
+/** The number of reports that a row of the table stores. It is higher than what is shown, because a report can refer to an earlier one. */
 export const MAX_STORED_REPORTS = 2 * MAX_SHOWN_REPORTS;
 
 const Outcome = z.enum(ATTEMPT_OUTCOMES).meta({

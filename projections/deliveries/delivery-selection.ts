@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import type { MATCHED_SECRETS, OUTCOMES } from './delivery.ts';
 import type { AgentQueues, DeliveryState, DeliveryStatus } from './delivery-states.ts';
 
-/** A text that sorts like the time of receipt, in 20 digits, followed by the id. Of a group, Postgres keeps only one. */
+/** Returns a text that sorts like the time of receipt: 20 digits, followed by the id. Postgres keeps only one text of each group. */
 const timedId = (alias: string) =>
   sql`to_char(${sql.ref(`${alias}.received_at`)} at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || ${sql.ref(`${alias}.id`)}`;
 
@@ -23,7 +23,7 @@ export type DeliveryFilter = {
   readonly matched_secret?: (typeof MATCHED_SECRETS)[number] | undefined;
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
   readonly status?: DeliveryStatus | undefined;
-  /** The state. It takes the place of `status` and `outcome`, which are ignored with it. */
+  /** The state. It replaces `status` and `outcome`, which are ignored if it is given. */
   readonly state?: DeliveryState | undefined;
   /** The rule or check that has blocked the delivery. */
   readonly rule?: string | undefined;
@@ -72,7 +72,7 @@ export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'state' | 'faile
   readonly held?: true | undefined;
   readonly spent?: true | undefined;
   readonly unspent?: true | undefined;
-  /** These three are AgentQueues. `working_before` has the sort key for the agent with the same index. */
+  /** These fields except `at` are AgentQueues. `working_before` has the sort key for the agent with the same index. */
   readonly working_agents?: readonly string[] | undefined;
   readonly working_before?: readonly string[] | undefined;
   readonly spent_agents?: readonly string[] | undefined;
@@ -174,7 +174,7 @@ const publishedArgs = (status: PublishedStatus, queues: AgentQueues | undefined)
     : { published: true, idle: true, unspent: true, ...working, spent_agents };
 };
 
-/** What is known about no agent: no runner is connected, and no budget is used up. */
+/** The queues when nothing is known about an agent: no runner is connected, and no budget is used up. */
 const NO_QUEUES: AgentQueues = { at: '1970-01-01T00:00:00.000Z', working: [], spent: [] };
 
 /** Returns the arguments that select deliveries by their state. */

@@ -3,7 +3,7 @@ import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 
-/** One event on the way of a delivery, from its provider to the sessions that process it. */
+/** One step of a delivery, from its provider to the sessions that process it. */
 export const Step = z.object({
   event_id: EventId,
   type: z.string().meta({ description: 'The type of the event', examples: ['WebhookAccepted'] }),

@@ -164,7 +164,7 @@ const groupsOf = (rows: readonly GroupRow[]): Groups =>
     .map(([key, counts]) => ({ key, outcomes: outcomesOf(counts) }))
     .toSorted((one, other) => total(other.outcomes) - total(one.outcomes) || String(one.key).localeCompare(String(other.key)));
 
-/** Adds up the counts of groups, which are those of all deliveries. */
+/** Adds up the counts of all groups. */
 const summed = (groups: Groups): Outcomes => {
   const sumOf = (outcome: keyof Outcomes): number => groups.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
   return { accepted: sumOf('accepted'), blocked: sumOf('blocked'), rejected: sumOf('rejected'), dead: sumOf('dead') };

@@ -198,7 +198,7 @@ export const deliveryByProviderId = async (
 /** The assumed maximum difference between the clocks of two processes, in milliseconds. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 const PAGE_SIZE = 50;
-/** Of the latest deliveries, at most this many are searched for one that was signed with the previous secret. */
+/** At most this many of the latest deliveries are searched for one that was signed with the previous secret. */
 const MAX_EXAMINED = 1_000;
 
 type VerifiedArgs = { readonly tenant_id: string; readonly integration_id: string; readonly until: string };

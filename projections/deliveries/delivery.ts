@@ -174,7 +174,7 @@ export const table = {
     failed_at: 'timestamptz',
     // When the delivery was received; null unless it is held.
     held_at: 'timestamptz',
-    // Why a rule holds the delivery, and when it can go on at the earliest; null unless it is held.
+    // Why a rule holds the delivery, and when it can continue at the earliest; null unless it is held.
     held_reason: 'text',
     held_rule: 'text',
     held_note: 'text',

@@ -57,7 +57,7 @@ export type HeldDelivery = {
   readonly held_at: string;
 };
 
-/** For one call: the sources that it examines, and those whose deliveries it returns. */
+/** The limits for one call: the sources that it examines, and those whose deliveries it returns. */
 const MAX_EXAMINED = 500;
 const MAX_SOURCES = 50;
 

@@ -56,10 +56,7 @@ const lastDone = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/**
- * Of the finished deliveries of an agent, takes the one that was received last, and returns when a runner acknowledged
- * it. Null if there is none.
- */
+/** Returns when a runner acknowledged the finished delivery of an agent that was received last. Null if there is none. */
 export const lastAcknowledgedAt = async (reads: Reads, agent: AgentRef): Promise<string | null> => {
   const [last] = (await reads.rows(lastDone, agent)) as { id: string }[];
   return last ? ((await byKey<DetailDoc>(reads, from, { tenant_id: agent.tenant_id, id: last.id }))?.acknowledged_at ?? null) : null;

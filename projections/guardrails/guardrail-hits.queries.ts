@@ -9,7 +9,7 @@ type HitArgs = { readonly tenant_id: string; readonly from: string; readonly int
 
 const selectVerified = (db: Kysely<Database>, args: HitArgs) => selectDeliveries(db, args).where('delivery.outcome', '<>', 'rejected');
 
-/** The maximum number of deliveries whose checks are counted. Of more, the newest are taken. */
+/** The maximum number of deliveries whose checks are counted. If there are more, the newest are counted. */
 export const MAX_COUNTED = 20_000;
 
 /** Matches the documents of deliveries to which a rule or a check applied. Most have none, and need not be parsed. */

@@ -24,7 +24,7 @@ const membershipList = defineList({ table: memberships, tieBreak: 'tenant_id' },
   db.selectFrom('users.memberships as membership').where('membership.user_id', '=', user_id),
 );
 
-/** Returns all memberships of a user in pages, oldest first. A page is read only when the consumer asks for it. */
+/** Returns all memberships of a user in pages, oldest first. A page is read only when the consumer requests it. */
 export async function* membershipPages(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
   const window = { sort: { column: 'since', descending: false }, limit: MEMBERSHIPS_PER_PAGE };
   for await (const { body } of pagesOf(reads, membershipList, { user_id }, window)) yield JSON.parse(body) as Membership[];

@@ -1,7 +1,7 @@
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
-/** For one query. */
+/** The maximum number of messages in one query. */
 export const MAX_ASKED_MESSAGES = 100;
 
 /** Messages of persons to one agent. `event_ids` are the ids of their events. */

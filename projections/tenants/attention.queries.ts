@@ -7,7 +7,7 @@ import { byKey, type Reads } from '../read-model.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 
-/** The number of groups that one query returns, those with the most members first. */
+/** The number of groups that one query returns; the largest groups come first. */
 const MAX_GROUPS = 20;
 
 /** What is read of a tenant. With `agent_ids`, only what belongs to these agents. */
@@ -189,7 +189,7 @@ const overlapping = defineQuery((db, { tenant_id, at }: { readonly tenant_id: st
     .limit(({ lit }) => lit(MAX_GROUPS)),
 );
 
-/** Returns the integrations whose previous secret is still accepted at the time `at`, those first whose secret ends first. */
+/** Returns the integrations whose previous secret is still accepted at the time `at`, sorted by when it stops being accepted. */
 export const overlappingSecrets = (reads: QueryReads, tenant_id: string, at: string) => reads.rows(overlapping, { tenant_id, at });
 
 type SilentArgs = { readonly tenant_id: string; readonly after: string; readonly before: string };

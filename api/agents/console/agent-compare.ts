@@ -38,7 +38,7 @@ const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag
 
 type Entry = ReplyOf<Rows['readAgentHistory']>[number];
 
-/** Returns the events between two positions, both in either order. */
+/** Returns the events between two positions, which can be in either order. */
 const eventsBetween = (entries: readonly Entry[], from: string, to: string): Entry[] => {
   const [first, last] = comparePlaces(from, to) <= 0 ? [from, to] : [to, from];
   return entries.filter(({ position }) => comparePlaces(position, first) > 0 && comparePlaces(position, last) <= 0);

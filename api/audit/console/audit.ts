@@ -60,7 +60,7 @@ const CATEGORIES = [
 
 const ENTRIES = 100;
 
-/** Who did what the page shows: by default people, but all if something in particular is asked for. */
+/** Returns whose actions the page shows: by default those of people, but everybody's if the URL selects something in particular. */
 const byOf = ({ query }: Visit): By => {
   const asked = BY.find(([by]) => by === query.get('by'))?.[0];
   const isParticular = ['entry', 'action', 'actor', ...Object.keys(BY_ID)].some((name) => query.get(name));
@@ -159,7 +159,7 @@ const OTHERS: Readonly<Record<By, string>> = {
   platform: 'of people and runners',
   all: '',
 };
-/** From this number on, the API does not count on. */
+/** The number at which the API stops counting. */
 const MAX_HIDDEN = 5_000;
 
 /** Says how many entries the choice of who did it hides on this page; null if there are none. */

@@ -32,7 +32,7 @@ const monthsSince = (at: string, visit: Visit): readonly Choice[] => {
   return months;
 };
 
-/** Returns the filters that select a month in the zone of the visitor; none for a text that is no month. */
+/** Returns the filters that select a month in the zone of the visitor; none if the text is not a month. */
 const filtersOf = (month: string, { zone }: Visit): Readonly<Record<string, string>> => {
   if (!/^[1-9]\d{3}-(?:0[1-9]|1[0-2])$/.test(month)) return {};
   const { from, to } = monthOf(`${month}-01`);

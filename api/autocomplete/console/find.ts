@@ -36,7 +36,7 @@ const MIN_TITLE_QUERY = 2;
 
 type ItemPage = {
   readonly icon: IconName;
-  /** The permission on the tenant that the page needs; absent if whoever sees the item may open it. */
+  /** The permission on the tenant that the page needs; absent if anyone who sees the item may open it. */
   readonly permit?: string;
   /** Returns the path of the page below that of the tenant. */
   readonly path: (item: Item) => string;
@@ -73,7 +73,7 @@ const KINDS: Readonly<Partial<Record<Item['type'], string>>> = {
   position: 'events up to this position, the newest',
 };
 
-/** The types of results that are no resources: their ids are those of a request, or positions of the log. */
+/** The types of results that are not resources: their ids are those of a request, or positions of the log. */
 const LISTS: readonly Item['type'][] = ['request', 'position'];
 
 const resourceOf = ({ type, id }: Item): Pick<Hit, 'resource'> =>
@@ -149,7 +149,7 @@ const formHits = (visit: Visit, query: string): Hit[] => {
     });
 };
 
-/** Leads to the deliveries that have the text as the id of their provider, where nothing else was found. */
+/** Returns a link to the deliveries with the text as the provider's id, if nothing else was found. */
 const deliveryHits = ({ params, may }: Visit, query: string): Hit[] =>
   params.tenant_id === undefined || query === '' || !may('tenant:integrations:read')
     ? []

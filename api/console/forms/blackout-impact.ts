@@ -22,7 +22,7 @@ const MAX_SHOWN_JOBS = 50;
 /** The maximum number of days that have a column each. */
 const MAX_DAY_COLUMNS = 7;
 
-/** A day has the times of up to this many runs; of more, their number. */
+/** A day with up to this many runs shows their times; a day with more shows their number. */
 const MAX_SHOWN_TIMES = 2;
 
 /** Formats a date for people: `4 December 2026`. */

@@ -72,7 +72,7 @@ const before = ({ at, from, to }: ClockChange): string => {
   return new Date(Date.parse(at) - repeated - 1_000).toISOString();
 };
 
-/** Reads what a schedule of local times does at the next changes of the clocks in its zone. */
+/** Reads what a schedule of local times does at the next clock changes in its zone. */
 const readChanges = async ({ ask, rows, params }: Visit, schedule: Schedule, zone: string): Promise<readonly string[]> => {
   const changes = clockChangesAfter(new Date().toISOString(), zone, SHOWN_CHANGES);
   const path = { tenant_id: params.tenant_id!, agent_id: params.agent_id! };
@@ -86,7 +86,7 @@ const readChanges = async ({ ask, rows, params }: Visit, schedule: Schedule, zon
   return texts.filter((text) => text !== null);
 };
 
-/** Renders what a schedule means: in words, its next due times, and what happens at the next changes of the clocks. */
+/** Renders what a schedule means: in words, its next due times, and what happens at the next clock changes. */
 export const cronPreview = async (visit: Visit, schedule: Schedule, occurrences: Previewed): Promise<Child> => {
   if (occurrences.length === 0)
     return emptyState({ icon: 'calendar-clock', title: 'The job is never due', why: 'No time after now matches its schedule.' });

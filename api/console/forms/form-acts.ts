@@ -9,7 +9,7 @@ const DANGEROUS =
 /** Whether an operation removes or disables something. Its button then looks dangerous. */
 export const isDangerous = (operation: string): boolean => DANGEROUS.test(operation);
 
-/** What happens by operations that remove or disable something. `{it}` is the name of the object. */
+/** What operations do that remove or disable something. `{it}` is the name of the object. */
 const CONSEQUENCES: Readonly<Record<string, string>> = {
   abortRebuild: 'The rebuilt rows are dropped. The live rows stay as they are.',
   closeModelToTenant: 'Agents of the tenant can no longer use {it}.',
@@ -56,7 +56,6 @@ export const consequenceOf = (operation: string, subject: string | null): readon
 /** Whether an operation has a sentence of its own about what it removes or disables. */
 export const hasConsequence = (operation: string): boolean => Object.hasOwn(CONSEQUENCES, operation);
 
-/** Returns the title of the page of a form. */
 export const titleOf = (row: Operation, { layout }: Form): string => layout?.title ?? row.summary;
 
 /** Returns the sentences below the title of a form; null if there are none for people. */

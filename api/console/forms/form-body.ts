@@ -50,7 +50,7 @@ const readText = (field: Field & { kind: 'text' }, submitted: Submitted, { at, d
   return field.input === 'bytes' && !submitted.has(`_coded${at}`) ? base64Of(shown) : shown;
 };
 
-/** How many of the unit of the API one of the chosen unit is. */
+/** Returns the size of the chosen unit, in units of the API. */
 const sizeOfUnit = ({ unit }: Field & { kind: 'number' }, chosen: string | null): number =>
   unitsOf(unit).find(([name]) => name === chosen)?.[1] ?? 1;
 
@@ -182,7 +182,7 @@ const read = (field: Field, submitted: Submitted, given: Reading): unknown => {
   }
 };
 
-/** Returns what is sent for a field that is not shown: nothing or, if it had a value, none. */
+/** Returns the value to send for a field that is not shown: undefined (not sent) or, if the field had a value, null. */
 const hiddenValue = ({ isNullable }: Field, drawn: unknown): unknown => (drawn === undefined || !isNullable ? drawn : null);
 
 /**

@@ -41,7 +41,7 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * An operation that says what the fields of a form would do, and records nothing. Its result is shown beside the form:
  * while people type, or when they press the button with this label. Without a label, the form's own button calls it.
- * Of the form's fields, only `fields` are sent; by default, all. `base` is an operation that reads further fields, and
+ * Only `fields` of the form are sent; by default, all. `base` is an operation that reads further fields, and
  * `fixed` are fields with fixed values. With `isFirst`, the result is shown as soon as the form opens. If `trial` is set,
  * the form edits this part of the fields of a guardrail trial.
  */
@@ -51,13 +51,13 @@ export type Preview = {
   readonly fields?: readonly string[];
   readonly base?: string;
   readonly fixed?: Json;
-  /** The names of sent fields that the form calls otherwise, by the names in the form. */
+  /** For fields whose name in the form differs: the names that are sent, by the names in the form. */
   readonly names?: Readonly<Record<string, string>>;
-  /** Over how many hours until now the operation looks back. */
+  /** The number of past hours that the operation covers. */
   readonly hours?: number;
   readonly isFirst?: true;
   readonly trial?: TrialPart;
-  /** Set if the console itself says what the fields mean. The operation is then only the one that the visitor may call. */
+  /** Set if the console itself says what the fields mean. The operation then only decides whether the visitor may see this. */
   readonly isOwn?: true;
 };
 
@@ -124,7 +124,7 @@ const ownFields = async (visit: Visit, operations: Operations, preview: Preview,
 
 type Refused = Answer<unknown> & { readonly ok: false };
 
-/** Returns a refusal whose errors point to fields as the form calls them. */
+/** Returns a refusal whose errors point to fields by their names in the form. */
 const withOwnNames = (answer: Refused, { names = {} }: Preview): Refused => {
   const own = Object.entries(names);
   const errors = answer.problem.errors?.map(({ pointer, message }) => {

@@ -58,7 +58,7 @@ const MAX_AREA_ROWS = 14;
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
 
-/** Returns the value that a field shows: its own or, if it has none, the one that the API uses then. */
+/** Returns the value that a field shows: its own or, if it has none, the default of the API. */
 export const shownValue = ({ fallback, isSecret }: Field, value: unknown): unknown =>
   isSecret ? '' : value === undefined ? fallback : value;
 
@@ -174,7 +174,7 @@ export const numberControl = (field: Field & { kind: 'number' }, drawing: Drawin
   );
 };
 
-/** Returns the word for nothing in a field. */
+/** Returns the word that a field shows for an empty value. */
 export const noneOf = ({ look, label: text }: Field): string => look.none ?? `No ${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
 
 export const choiceControl = (field: Field, drawing: Drawing, options: readonly (readonly [string, string])[]): Node => {
@@ -192,7 +192,7 @@ export const choiceControl = (field: Field, drawing: Drawing, options: readonly 
   );
 };
 
-/** Returns the values of a list of values with their words. */
+/** Returns the allowed values of a field, each with the word that people see. */
 export const wordsOf = ({ look, name }: Field, values: readonly string[]): readonly (readonly [string, string])[] =>
   values.map((one) => [one, look.words?.[one] ?? valueWords(one, name)] as const);
 

@@ -67,7 +67,7 @@ export const errorList = ({ problem, errors, form, path }: Refused): Child => {
       ul(
         null,
         ...errors.map(({ pointer, message }) => {
-          // What is wrong with the fields together has no field to which a link could lead.
+          // An error about several fields together has no field to link to.
           if (pointer === '') return li(null, span(null, message));
           const { at, label } = nearest(form, pointer);
           return li(null, a({ href: `#${idOf(at)}` }, label), span(null, ` ${message}`));

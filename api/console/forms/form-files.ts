@@ -3,7 +3,7 @@ import type { SplitForm } from './form-texts.ts';
 /** The longest head of a part of a form that is read, in bytes. */
 const MAX_HEAD_BYTES = 16 << 10;
 
-/** A file of a form, as a form of its own with the same boundary. It must be read to its end before the next one. */
+/** A file of a form, as its own form with the same boundary. It must be read to its end before the next one. */
 export type FormFile = ReadableStream<Uint8Array>;
 
 type Source = { readonly reader: ReadableStreamDefaultReader<Uint8Array>; bytes: Buffer; isOver: boolean };

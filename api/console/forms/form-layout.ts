@@ -6,14 +6,14 @@ export type FieldLook = {
   readonly label?: string;
   /** One sentence for people; null if the label says all. */
   readonly help?: string | null;
-  /** The word for nothing, such as `No limit`. */
+  /** The word for an empty value, such as `No limit`. */
   readonly none?: string;
   /** What the summary of a form shows in place of an id without a word or a name. */
   readonly other?: string;
   /** Whether the summary of a form lists the field even if it is empty. */
   readonly isListed?: true;
   readonly placeholder?: string;
-  /** The words for the values of a list of values. */
+  /** The words that people see for the allowed values. */
   readonly words?: Readonly<Record<string, string>>;
   /** What each value means. The values are then shown as cards, each with this sentence. */
   readonly cards?: Readonly<Record<string, string>>;
@@ -38,9 +38,9 @@ export type Option<Key extends string> = {
   readonly value: string;
   readonly label: string;
   readonly fields: readonly (Key | readonly Key[])[];
-  /** Those of its fields that may stay empty. */
+  /** The fields of it that may stay empty. */
   readonly optional?: readonly Key[];
-  /** The fields that this way sets. A value that begins with `:` is the name of a path parameter, whose value is taken. */
+  /** The fields that this way sets. A value that begins with `:` is the name of a path parameter whose value is used. */
   readonly sets?: Partial<Readonly<Record<Key, unknown>>>;
 };
 
@@ -74,7 +74,7 @@ export type FormLayout<Key extends string = string> = {
   readonly steps?: readonly (readonly [when: string, what: string])[];
   /** Shows the difference, and what the preview says about it, before the form can be saved. */
   readonly isReviewed?: true;
-  /** A field that is made of another one if it stays empty: the lower-case letters, digits and hyphens of its text. */
+  /** A field that is derived from another one if it stays empty: the lower-case letters, digits and hyphens of its text. */
   readonly slug?: { readonly of: Key; readonly to: Key };
 };
 

@@ -3,7 +3,7 @@ import { type Field, type Form, formOf } from './form.ts';
 import type { FieldLook, FormLayout, Item, OneOf, Option } from './form-layout.ts';
 import { LAYOUTS } from './layouts.ts';
 
-/** Returns the name of the form field that has the chosen option of a one-of. */
+/** Returns the name of the form field that says which option of a one-of (a choice between groups of fields) is chosen. */
 export const oneOfField = (name: string): string => `_one/${name}`;
 
 export const isOneOf = (item: Item<string>): item is OneOf<string> => typeof item === 'object' && 'options' in item;
@@ -78,7 +78,7 @@ export const fittingOption = ({ options }: OneOf<string>, values: Fields, param:
   return options[fits.indexOf(Math.max(...fits))]!.value;
 };
 
-/** Returns a field, and the members of a group, with a look. */
+/** Applies a look to a field and to the members of a group. */
 const looking = (field: Field, look: FieldLook): Field => {
   const { label = field.label, help = field.help, members } = look;
   const shown = { ...field, label, help, look };

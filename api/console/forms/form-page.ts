@@ -58,7 +58,7 @@ export type DrawnForm = {
   readonly extra: Child;
   /** The name of the object as it was typed, in forms that ask for it. */
   readonly typedName?: string | undefined;
-  /** The chosen option of each one-of; those that are missing follow from the values. */
+  /** The chosen option of each one-of (a choice between groups of fields). A missing one follows from the values. */
   readonly chosen: Chosen['chosen'];
   /** The number of deliveries that the form is about; undefined if it is not known. */
   readonly total?: number | undefined;

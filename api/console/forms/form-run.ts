@@ -35,7 +35,7 @@ export type Run = {
   readonly returnTo: string | null;
   /** The page to show after the change, even after the creation of a resource. It takes precedence over `returnTo`. */
   readonly next: string | null;
-  /** The chosen option of each one-of of a submitted form. */
+  /** The chosen option of each one-of (a choice between groups of fields) of a submitted form. */
   readonly chosen: Readonly<Record<string, string>>;
 };
 

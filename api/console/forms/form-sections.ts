@@ -11,7 +11,7 @@ const { div, fieldset, h3, input, label, legend, li, p, span, ul } = tags;
 type Group = Field & { readonly kind: 'group' };
 type Values = Readonly<Record<string, unknown>>;
 
-/** What is known when a form is rendered: the chosen option of each one-of, and the parameters of the path. */
+/** What is known when a form is rendered: the chosen option of each one-of (a choice between groups of fields), and the path parameters. */
 export type Chosen = {
   readonly chosen?: Readonly<Record<string, string>> | undefined;
   readonly params?: Readonly<Record<string, string>> | undefined;

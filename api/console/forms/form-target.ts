@@ -4,7 +4,7 @@ import type { Page } from '../page.ts';
 
 const pagePattern = ({ path }: Page): RegExp => new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`);
 
-/** The parts of API paths that are called otherwise in the console: what they are called there. */
+/** The parts of API paths that have another name in the console, with that name. */
 const CONSOLE_NAMES: Readonly<Record<string, string>> = {
   'webhook-integrations': 'integrations',
   'runner-keys': 'runner',

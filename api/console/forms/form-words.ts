@@ -1,6 +1,6 @@
 import { providerLabel } from '../../integrations/provider-setup.ts';
 
-/** Labels of fields whose names do not say it in words of people. Names of units at the end are no part of a label. */
+/** The labels of fields whose names do not make a good label. A unit at the end of a name is not part of the label. */
 const LABELS: Readonly<Record<string, string>> = {
   after: 'After',
   agent_id: 'Agent',
@@ -127,7 +127,7 @@ const derivedLabel = (name: string): string => {
 /** Returns the name of a field as people see it: `cron_expr` becomes `Cron expression`. */
 export const labelOf = (name: string): string => LABELS[name] ?? derivedLabel(name);
 
-/** The words for values that their spelling does not say. */
+/** The words for values whose spelling does not say what they mean. */
 const VALUES: Readonly<Record<string, string>> = {
   ADMIN: 'Admin',
   AUDITOR: 'Auditor',

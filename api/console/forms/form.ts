@@ -12,7 +12,7 @@ export type Unit = 'usd' | 'ms' | 'seconds' | 'minutes' | 'hours' | 'days' | 'by
 
 /**
  * The kinds of fields. `json` accepts any JSON; it is used if the schema does not describe the value's fields.
- * Of the texts, `time` is a time with its date, and `bytes` are base64 in the request and text in the form.
+ * Among the texts, `time` is a time with its date, and `bytes` are base64 in the request and text in the form.
  */
 type Kind =
   | { readonly kind: 'text'; readonly input: 'text' | 'email' | 'date' | 'time' | 'password' | 'area' | 'bytes' }

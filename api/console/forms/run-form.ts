@@ -29,7 +29,7 @@ import { runnerCommand } from './runner-command.ts';
 
 const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
 
-/** A form that is sent without its files has only the name of a file that was chosen for another of its buttons. */
+/** The error of a form that has only the name of a chosen file, because it was sent with a button that uploads no files. */
 const FILE_NOT_ADDED = {
   status: 422,
   code: 'invalid',

@@ -15,7 +15,7 @@ const roleIn = (access: Access): string => {
   return isAdmin(access) ? tenant_role : given || (tenant_role === 'AUDITOR' ? tenant_role : 'no role');
 };
 
-/** The labels that the roles of a member have by default. Without changes of the grid, these are their permissions. */
+/** Returns the labels that the roles of a member have by default: their permissions if nobody has changed the grid. */
 const defaultLabels = (access: Access): readonly string[] => {
   const { tenant_role, role, grant } = access;
   if (isAdmin(access)) return DEFAULT_GRID.labels;
@@ -53,7 +53,7 @@ const cellOf = (access: Access | undefined, agent: string, { at }: Matrix): Chil
   );
 };
 
-/** OWNERs and ADMINs may do everything with all agents, so their cells are one. */
+/** OWNERs and ADMINs may do everything with all agents, so their cells are merged. */
 const mergedCell = ({ user_id, tenant_role, agent_id }: Access, columns: number, { at }: Matrix): Child =>
   td(
     { 'data-kind': 'access-all', 'data-id': user_id, class: 'cell merged', colspan: columns },

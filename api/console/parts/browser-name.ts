@@ -1,4 +1,4 @@
-/** The browsers by what their User-Agent contains. Most also name others, so the order matters. */
+/** The browsers by what their User-Agent contains. Most User-Agents also name other browsers, so the order matters. */
 const BROWSERS = [
   ['Edg', 'Edge'],
   ['OPR', 'Opera'],

@@ -12,7 +12,7 @@ type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
 const HOUR_MS = 3_600_000;
 /** Amounts are exact in micro-dollars; their sum as a binary fraction is not. */
 const MICROS = 1_000_000;
-/** From which share of its limit a budget is nearly used up. */
+/** The share of its limit from which a budget is nearly used up. */
 const NEAR = 0.8;
 
 type Used = { readonly hour: string; readonly used_usd: number; readonly limit_usd: number };

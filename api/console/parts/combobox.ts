@@ -3,7 +3,7 @@ import { type Child, element, type Node, tags } from './tags.ts';
 
 const { input, option, select } = tags;
 
-/** The number of choices up to which a combobox contains them all. Of more, it searches. */
+/** The maximum number of choices that a combobox contains. With more, it is a search. */
 export const MAX_CHOICES = 200;
 
 /** A value that can be chosen. `detail` distinguishes choices with the same name, such as a state or a count. */
@@ -60,8 +60,8 @@ const selectOf = ({ id, name, value, choices, none = 'any', attributes }: Combob
   );
 
 /**
- * Renders a field in which people choose a value by its name. It is a select or, for many choices, a text field. Its
- * module makes it a search, with what is chosen as chips. The label is the caller's, for the id of the field.
+ * Renders a field in which people choose a value by its name. It is a select or, for many choices, a text field. Its module makes it a
+ * search, with what is chosen as chips. The caller renders the label.
  */
 export const combobox = (given: Combobox): Child => {
   const { id, name, what, value, choices, none = 'any', source, valueName, isSentAtOnce, attributes } = given;

@@ -35,7 +35,7 @@ const countMarks = (day: DayRuns): readonly Child[] =>
     const count = day[name];
     if (count === 0) return [];
     const inState = `${countText(count)} ${name}`;
-    // If all occurrences of a day run, they are simply runs.
+    // If all occurrences of a day have fired or are planned, they are called runs.
     if (count < day.due || (name !== 'fired' && name !== 'planned'))
       return [mark(state, inState, span(null, countText(count), span({ class: 'state-word' }, ` ${name}`)))];
     return [mark(state, inState, span(null, counted(count, 'run')), span({ class: 'hidden' }, ` ${name}`))];

@@ -15,7 +15,7 @@ import { ago } from './time.ts';
 
 const { a, details, dl, dt, dd, div, em, p, span, summary } = tags;
 
-/** What the page of a delivery knows beside the delivery, to say why it is in its state. Each is null if it is not known. */
+/** What the page of a delivery knows besides the delivery, to say why it is in its state. Each is null if it is not known. */
 export type ReasonContext = {
   readonly integration: ReplyOf<Rows['getWebhookIntegration']> | null;
   readonly presence: ReplyOf<Rows['getRunnerPresence']> | null;

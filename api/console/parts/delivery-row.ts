@@ -24,7 +24,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   mail: 'Mail',
 };
 
-/** Names a delivery by its event. That of a cron job is called by its job. */
+/** Names a delivery by its event, or by its job if it comes from a cron job. */
 export const nameOf = ({ event, provider, integration_label }: Named): string => {
   if (provider === 'cron' && integration_label !== null) return integration_label;
   return event ?? KINDS[provider ?? ''] ?? 'Call without an event';

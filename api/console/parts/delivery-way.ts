@@ -78,7 +78,7 @@ const messageSteps = (delivery: DeliveryDetail, message: Message): readonly Trai
   ];
 };
 
-/** Returns that a delivery which was released or given up was blocked or held before, and why. */
+/** Returns the step that says why a delivery which was released or given up was blocked or held before. */
 const stopSteps = ({ released, expired }: DeliveryDetail): readonly TrailStep[] => {
   const from = released?.from ?? expired?.from;
   if (!from) return [];

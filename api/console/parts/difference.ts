@@ -15,7 +15,7 @@ const marked = (parts: readonly Part[], isOther: (part: Part) => boolean): Child
 
 const linesOf = (text: string): readonly string[] => (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
 
-/** Renders equal lines. Of a long run, only the lines beside the changed ones are shown. */
+/** Renders equal lines. If there are many, only those next to the changed ones are shown. */
 const equalLines = (text: string): Child => {
   const lines = linesOf(text);
   if (lines.length <= 2 * CONTEXT_LINES + 1) return lines.map((line) => div(null, line));

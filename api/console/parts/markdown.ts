@@ -58,7 +58,7 @@ const linkTo = (url: string, content: readonly Child[], { link }: MarkdownRules)
   return a(/^(?:https?:|mailto:)/i.test(href) ? { href, rel: 'noopener noreferrer nofollow' } : { href }, ...content);
 };
 
-/** Headings may be linked to: their sign shows the address of the section. */
+/** Other pages may link to a heading: the sign beside it links to the section. */
 const headingOf = (node: Node, rules: MarkdownRules): Child => {
   const level = Number(node.token.tag.slice(1));
   const id = rules.headingId(node.children.map(textOf).join(''));

@@ -20,13 +20,11 @@ const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 /** Returns the date of a time in UTC: YYYY-MM-DD. */
 export const dateOf = (at: string | number): string => new Date(at).toISOString().slice(0, 10);
 
-/** Returns the date that is `days` days after a date. */
 export const daysAfter = (date: string, days: number): string => dateOf(Date.parse(date) + days * DAY_MS);
 
 /** Returns how many days a date is after Monday: 0 for Monday, 6 for Sunday. */
 export const weekdayOf = (date: string): number => (new Date(date).getUTCDay() + 6) % 7;
 
-/** Returns the name of the weekday of a date. */
 export const weekdayName = (date: string): string => WEEKDAYS[weekdayOf(date)]!;
 
 const monthOnly = (date: string): string => MONTHS[Number(date.slice(5, 7)) - 1]!;

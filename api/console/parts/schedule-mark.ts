@@ -8,7 +8,7 @@ import { zoned } from './time.ts';
 const { ul, li, span, time } = tags;
 
 export type Occurrence = ReplyOf<(typeof cronOccurrenceOperations)['listCronOccurrences']>[number];
-/** An occurrence. A preview does not know its id. */
+/** An occurrence without its id, which a preview does not know. */
 type Marked = Pick<Occurrence, 'due_at' | 'decision' | 'reason'> & { readonly predicted: boolean; readonly occurrence_id?: string };
 
 const STATES = ['fired', 'predicted', 'suppressed', 'missed', 'skipped'] as const;

@@ -27,7 +27,7 @@ const printed = (template: string): string =>
     })
     .join('; ');
 
-/** The key in the form in which openssl takes it: the text of the secret, or the bytes after `whsec_` in base64. */
+/** The HMAC key in the form that openssl accepts: the text of the secret, or the bytes after `whsec_` in base64. */
 const KEYS = {
   text: '-hmac "$SECRET"',
   whsec: `-mac HMAC -macopt "hexkey:$(printf %s "\${SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')"`,

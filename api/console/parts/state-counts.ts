@@ -10,7 +10,7 @@ const { span } = tags;
 type Summary = ReplyOf<Rows['summarizeDeliveries']>;
 type State = keyof NonNullable<Summary['states']>;
 
-/** The states in the order in which they are shown: those of deliveries that go on, then those that have ended. */
+/** The states in the order in which they are shown: first those of deliveries in progress, then those that have ended. */
 const ORDER: readonly State[] = [
   ...(['acknowledged', 'waiting', 'queued', 'running', 'retrying', 'held'] as const),
   ...(['dead', 'blocked', 'rejected'] as const),

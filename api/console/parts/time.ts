@@ -110,6 +110,6 @@ export const duration = (milliseconds: number): string => {
 
 export const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
 
-/** Renders how long something took; a dash while it goes on. */
+/** Renders how long something took; a dash while it continues. */
 export const tookText = ({ created_at, completed_at }: { readonly created_at: string; readonly completed_at: string | null }) =>
   completed_at === null ? span({ class: 'quiet' }, '—') : duration(Math.max(0, between(created_at, completed_at)));

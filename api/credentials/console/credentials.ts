@@ -20,7 +20,7 @@ type Identity = ReplyOf<Rows['listLinkedIdentities']>[number];
 const agentLine = (visit: Visit, { id, label }: Identity, { agent_id, name, given_at }: Identity['given_to'][number]) => {
   const tenant_id = visit.params.tenant_id!;
   const take = actionButton(visit, visit.rows.takeAgentCredential, { tenant_id, agent_id, identity_id: id }, 'Take back', {
-    // Who may write the credentials of the tenant may change the settings of all its agents.
+    // Visitors who may write the credentials of the tenant may change the settings of all its agents.
     onAgent: () => true,
     returnTo: visit.path,
     look: 'small',

@@ -25,8 +25,8 @@ export const stateIn = ({ query }: Query): DeliveryState | null => {
 };
 
 /**
- * Returns the period of a page of deliveries. One that is found by its id at the provider, or to which a link for a
- * status or for the time of giving up leads, can be of any time.
+ * Returns the period of a page of deliveries. If the page searches by the provider's id, or a link has set a status or the time of giving
+ * up, it covers all times.
  */
 export const rangeOf = ({ query }: Query): TimeRange =>
   timeRangeOf(query, ['provider_delivery_id', 'status', 'given_up_from'].some((name) => query.get(name)) ? 'all' : '24h');
@@ -38,8 +38,8 @@ export const filtersIn = ({ query }: Query): Readonly<Record<string, string>> =>
 };
 
 /**
- * For each state whose deliveries can be sent again or released, the filters of the form that does it. The others go on
- * by themselves, or have no body.
+ * For each state whose deliveries can be sent again or released, the filters of the form that does it. Other deliveries continue by
+ * themselves, or have no body.
  */
 const SENT_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   acknowledged: { status: 'done' },

@@ -65,7 +65,7 @@ const fieldsOf = (visit: Visit, { summary, problems, agents, integrations }: Fou
   { name: 'reason', label: 'Reason', choices: problems?.ok ? reasonChoices(problems.value) : [] },
 ];
 
-/** Formats a time in the address of a page, which may be no time. */
+/** Formats a time from the URL of a page. A text that is not a time stays as it is. */
 const timeText = (at: string, zone: string): string => (Number.isNaN(Date.parse(at)) ? at : minuteText(at, zone));
 
 /** Returns what is said about the filters that only links to the page set. */
@@ -145,7 +145,7 @@ export const deliveryListPage = page({
     const deliveries = ask(rows.listTenantDeliveries, { preview: true, ...selected, ...valuesIn(visit.query, ['cursor']) });
     return {
       deliveries,
-      // Only an empty list says whether there are deliveries of another time.
+      // Whether there are deliveries of another time; only read if the list is empty.
       any: deliveries.then((found) =>
         found.ok && found.value.length === 0 ? ask(rows.listTenantDeliveries, { tenant_id, limit: 1 }) : null,
       ),

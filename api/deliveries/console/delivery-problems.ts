@@ -131,7 +131,7 @@ const nothing = (visit: Visit): Child => {
   );
 };
 
-/** The page with what goes wrong with the deliveries of a tenant, grouped by why. */
+/** The page with the problems of a tenant's deliveries, grouped by cause. */
 export const deliveryProblemsPage = page({
   path: '/console/t/:tenant_id/deliveries/problems',
   permit: 'tenant:integrations:read',

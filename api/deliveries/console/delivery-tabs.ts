@@ -85,7 +85,7 @@ export const sessionText =
       session?.session.id === id ? span({ 'data-cost': '' }, `, cost ${costText(session)}`) : null,
     );
 
-/** What the page of a delivery knows beside the delivery. */
+/** What the page of a delivery knows besides the delivery. */
 export type Beside = {
   readonly links: Links;
   readonly integration: Integration | null;

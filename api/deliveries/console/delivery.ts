@@ -162,7 +162,6 @@ export const deliveryContent = (
   ];
 };
 
-/** The page of a delivery. */
 export const deliveryPage = page({
   path: '/console/t/:tenant_id/deliveries/:delivery_id',
   permit: 'tenant:read',

@@ -60,7 +60,6 @@ const userTable = (visit: Visit, users: readonly User[]): Child =>
     users,
   );
 
-/** The page with the users of the platform. */
 export const platformUsersPage = page({
   path: '/console/platform/users',
   permit: 'platform',

@@ -32,7 +32,7 @@ const titled = (title: string, more: Child, ...content: Child[]) =>
 
 const allLink = (href: string, label = 'All') => a({ href, class: 'more' }, label, icon('arrow-right'));
 
-/** Returns the change against the day before: a share where this says something, otherwise the difference. */
+/** Returns the change against the day before: in percent where this makes sense, otherwise the difference. */
 const changeText = ({ value, previous }: Figure, format: (value: number) => string = countText): string => {
   if (previous === null || value === previous) return 'as the day before';
   const sign = value > previous ? '+' : '−';
@@ -60,7 +60,7 @@ const figureCards = (visit: Visit, { accepted, failed, waiting, cost_usd }: Over
     figureCard({
       ...{ name: 'waiting', title: 'Not finished', ...count(waiting) },
       change: waiting.oldest_at === null ? 'nothing waits' : ['oldest ', ago(waiting.oldest_at)],
-      // The list of agents has how many of them each agent has.
+      // The list of agents shows how many deliveries are queued for each agent.
       href: at('/agents?sort=-queue'),
       chart: { title: 'Deliveries that are not finished, by the hour of their receipt', values: waiting.buckets },
     }),

@@ -61,16 +61,16 @@ const statusOf = ({ runner_status }: Message): Child => {
   return runner_status === 'seen' ? span({ class: 'quiet', 'data-runner-status': runner_status }, 'seen by the agent') : null;
 };
 
-/** Longer texts are shown as they are, and so are those after the first ones of a page that are this long together. */
+/** The maximum length of a text that is rendered as Markdown, and of all these texts on a page. Other texts are shown as they are. */
 const MAX_MARKDOWN = 8 * 1024;
 const MAX_MARKDOWN_OF_PAGE = 64 * 1024;
 /** Texts that take more processor time than usual count for more. */
 const CHARACTERS_PER_MICROSECOND = 1.024;
-/** For all messages of a process, in characters of HTML. Texts that are erased are forgotten after this time. */
+/** The limit for all messages of a process, in characters of HTML. Texts that are erased are forgotten after this time. */
 const MAX_RENDERED = 4 * 1024 * 1024;
 const RENDERED_TTL_MS = 10 * 60_000;
 
-/** Other places than web pages and addresses are not linked to. Pictures are links, so that nothing is fetched unasked. */
+/** Only web pages and e-mail addresses are linked to. Pictures are links, so that nothing is fetched unasked. */
 const RULES: MarkdownRules = {
   link: (url) => (/^(?:https?:\/\/|mailto:)/i.test(url) ? url : null),
   image: (url, alt) => (RULES.link(url) === null ? null : a({ href: url, rel: 'noopener noreferrer nofollow' }, alt || url)),
@@ -131,7 +131,7 @@ const textOf = ({ id, role, content }: Message, budget: MarkdownBudget): Child =
  */
 export const firstDay = (message: Message | undefined, zone: string): Child => message && dayLine(dayOf(message, zone));
 
-/** Renders a message. `before` is the one before it on the page; the first message of another day names the day. */
+/** Renders a message. `before` is the previous one on the page; the first message of another day names the day. */
 export const messageOf = (message: Message, before: Message | undefined, detail: Detail, shown: Shown) => {
   const { visit, models } = shown;
   const symbol = ROLES[message.role][1];

@@ -81,7 +81,6 @@ const erasedCard = (erasures: readonly Erasure[], q: string): Child => {
 const createLink = (visit: Visit): Child =>
   formLink(visit, visit.rows.createTenant, {}, 'New tenant', { icon: 'plus', look: 'primary', returnTo: visit.path });
 
-/** The page with the tenants of the platform. */
 export const platformTenantsPage = page({
   path: '/console/platform/tenants',
   permit: 'platform',

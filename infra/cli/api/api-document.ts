@@ -92,7 +92,7 @@ const operationOf = (path: string, method: ApiOperation['method'], value: unknow
   };
 };
 
-/** Returns them in the order of the document. @throws ZodError if the value is not an OpenAPI document */
+/** Returns the operations in the order of the document. @throws ZodError if the value is not an OpenAPI document */
 export const operationsIn = (json: unknown): readonly ApiOperation[] => {
   const { paths, components } = Document.parse(json);
   const resolve = resolverOf(components);

@@ -5,7 +5,7 @@ import { readClientConfig } from '../read-client-config.ts';
 
 type Named = { readonly provider?: string | undefined; readonly event?: string | undefined };
 
-/** Splits `github.push` into provider and event, unless the event is given as a word of its own. */
+/** Splits `github.push` into provider and event, unless the event is given as its own word. */
 const splitName = ({ provider, event }: Named): Named => {
   const [, name, rest] = /^([^.]+)\.(.+)$/.exec(provider ?? '') ?? [];
   if (name === undefined) return { provider, event };

@@ -24,7 +24,7 @@ const postgresClock = async (client: pg.Client): Promise<Measured> => {
   return { name: 'Postgres', differenceMs: Math.round(now - (startedAt + Date.now()) / 2) };
 };
 
-/** How far it is ahead of this machine's clock, in whole seconds; null if the service does not answer. */
+/** Returns how far the service's clock is ahead of this machine's clock, in whole seconds; null if the service does not answer. */
 export const serviceClock = async (url: string): Promise<Measured | null> => {
   const startedAt = Date.now();
   const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null);

@@ -60,7 +60,7 @@ const adviceAbout = (directory: string) => (error: unknown) => fileAdvice(error,
 
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
 
-/** These store their state in the database, or are compared with it, so they cannot be checked without it. */
+/** Parts that store their state in the database, or are compared with it: they cannot be checked without it. */
 const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'] as const;
 
 const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
@@ -127,9 +127,7 @@ const beforeFirstStart = async (config: Config): Promise<Finding[]> => {
   return [...parts, ...(await examineMachine(config, null, { isKnown: true, platform: null }))];
 };
 
-/**
- * Finds settings that are wrong if processes run on several machines. `annals start` runs all of them on this machine.
- */
+/** Finds settings that are wrong if processes run on several machines. `annals start` runs all of them on this machine. */
 const examineCluster = (config: Config): Finding[] =>
   isStartedHere(config) ? [] : clusterProblems(config).map(({ message, advice }) => ({ part: 'cluster', ...warn(message, advice) }));
 

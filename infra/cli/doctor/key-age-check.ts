@@ -9,7 +9,7 @@ import { openMasterKeys } from '../../vault/master-keys.ts';
 import { NAME_KEY, readWrappedKeys, wrapperOf, wrapsOf } from '../../vault/wrapped-keys.ts';
 import { ageText } from '../vault/vault-status.ts';
 
-/** The maximum time to find all keys, in milliseconds. The check of a very large log takes longer, and is given up. */
+/** The maximum time to find all keys, in milliseconds. If a very large log takes longer, the check is aborted. */
 const TIMEOUT_MS = 4_000;
 const RUNNING_FOR_LONG_MS = 3_600_000;
 

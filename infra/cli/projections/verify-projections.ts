@@ -37,7 +37,7 @@ export const verdictOf = (
   return { text: `${what} not checked, because this version has not been built yet`, code: 3 };
 };
 
-/** Returns the findings as lines, those of projections that differ first: of each the first rows, or all with `isVerbose`. */
+/** Returns the findings as lines, those of projections that differ first: for each the first rows, or all with `isVerbose`. */
 export const findingLines = (reports: readonly DriftReport[], isVerbose: boolean): string[] => {
   const differing = reports.filter(({ drifted }) => drifted.length > 0);
   const others = reports.filter(({ drifted }) => drifted.length === 0);

@@ -26,7 +26,7 @@ const scan = (segment: Segment, from: number): Scan => {
   return { batch, complete, stop: at };
 };
 
-/** True if an intact record of a later batch follows: the bad one was then damaged after its sync, and is no incomplete write. */
+/** True if an intact record of a later batch follows: the bad one was then damaged after its sync, and is not an incomplete write. */
 const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
   for (let at = 1; at + OVERHEAD_BYTES <= bytes.length; at++) {

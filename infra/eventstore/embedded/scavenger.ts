@@ -13,7 +13,7 @@ type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
 /**
- * True if readers can see it, or it is the stream's last one, from which revisions continue. Of a tombstoned stream, only the tombstone.
+ * True if readers can see it, or it is the stream's last one, from which revisions continue. In a tombstoned stream, only the tombstone is needed.
  */
 const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;

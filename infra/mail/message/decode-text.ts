@@ -13,7 +13,7 @@ const ALIASES: readonly (readonly [RegExp, string])[] = [
   [/^utf-?8.*$|^unicode-1-1-utf-8$/, 'utf-8'],
   [/^(?:unicode-1-1-)?utf-?7$/, 'utf-7'],
 ];
-/** Names that say nothing about bytes above 7F, and encodings of `iconv` that are none of texts. */
+/** Names that say nothing about bytes above 7F, and encodings of `iconv` that are not encodings of texts. */
 const NO_CHARSET = /^(?:|us-?ascii|ascii|ansi_x3\.4-19\d\d|unknown.*|x-unknown|default|none|binary|[78]bit|hex|base64(?:url)?)$/;
 const UTF_16 = /^(?:utf-?16|ucs-?2|unicode|iso-10646-ucs-2|csunicode)(?:-?([lb])e)?$/;
 const ESCAPED = /^(?:cs)?iso-?2022-?/;

@@ -52,7 +52,7 @@ const sequenceAt = (bytes: Buffer, at: number): string | undefined => {
   return undefined;
 };
 
-/** Returns whether the bytes contain an escape sequence that chooses characters, as ISO-2022-JP and its kin do. */
+/** Returns whether the bytes contain an escape sequence that chooses characters, as ISO-2022-JP and similar encodings do. */
 export const hasCharsetEscape = (bytes: Buffer): boolean => {
   for (let at = bytes.indexOf(ESCAPE); at >= 0; at = bytes.indexOf(ESCAPE, at + 1)) if (sequenceAt(bytes, at)) return true;
   return false;
@@ -64,7 +64,7 @@ export const decodeEscaped = (bytes: Buffer): string => {
   let [chosen, shifted, isShifted, start] = [ASCII, JIS_KANA, false, 0];
   const flush = (end: number): void => {
     const { read } = isShifted ? shifted : chosen;
-    // Spaces and line ends stand between characters of two bytes as they are.
+    // Spaces and line ends are kept between characters of two bytes.
     for (let at = start; at < end; ) {
       const isPrintable = bytes[at]! >= FIRST_PRINTABLE;
       let next = at;

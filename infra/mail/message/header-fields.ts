@@ -3,7 +3,7 @@ export type HeaderField = { readonly name: string; readonly value: string };
 
 const FIELD = /^([\x21-\x39\x3b-\x7e]+)[ \t]*:/;
 
-/** Returns the fields in the bytes of a header, with their names in lower case. Lines that are no field are left out. */
+/** Returns the fields in the bytes of a header, with their names in lower case. Lines that are not fields are left out. */
 export const fieldsIn = (header: Buffer): HeaderField[] => {
   const lines = header.toString('latin1').split(/\r?\n/);
   const fields: { name: string; lines: string[] }[] = [];

@@ -33,7 +33,7 @@ const parameterIn = ([start = '', ...tokens]: readonly string[]): readonly [stri
   return [name.toLowerCase(), [rest, ...kept.map(unquoted)].join('').trim()];
 };
 
-/** Reads a header with parameters. Of parameters with the same name, the first one counts. */
+/** Reads a header with parameters. If parameters have the same name, the first one counts. */
 export const parameterHeader = (header: string | undefined): ParameterHeader => {
   const [value = [], ...rest] = segmentsOf(header ?? '');
   const parameters = new Map<string, string>();

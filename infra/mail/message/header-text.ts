@@ -84,7 +84,7 @@ export const decodeHeader = (value: string, hints: readonly string[], write: Wri
       parts.push(decodeText(Buffer.from(piece.bytes, 'latin1'), undefined, hints));
       continue;
     }
-    // White space between two encoded words is no part of the text.
+    // White space between two encoded words is not part of the text.
     const words: Word[] = [piece];
     for (;;) {
       const next = isBlank(pieces[at + 1]) ? at + 2 : at + 1;

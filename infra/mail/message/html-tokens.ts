@@ -7,7 +7,7 @@ export type HtmlHandlers = {
   readonly onStyle: (css: string) => void;
 };
 
-/** Their content is no markup, and is not shown. */
+/** Their content is not markup, and is not shown. */
 const RAW = new Set(['script', 'style', 'title', 'iframe', 'noembed', 'noframes', 'template', 'xml']);
 /** Any other `<` is a text. */
 const MARKUP = /<(?=[a-z!?/])/gi;

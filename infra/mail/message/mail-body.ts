@@ -16,7 +16,7 @@ type Body = { readonly text: string | null; readonly html: string | null };
 
 export type MailBody = { readonly text: string; readonly html: string | null; readonly files: readonly MailPart[] };
 
-/** `root` is the message itself, `form` a place of its words; a `resource` belongs to another part. */
+/** `root` is the message itself, `form` a part with one form of its body; a `resource` belongs to another part. */
 type Place = 'root' | 'form' | 'part' | 'resource';
 type Collect = { readonly hints: readonly string[]; readonly files: MailPart[] };
 
@@ -84,7 +84,7 @@ const leaf = (collect: Collect, part: MimePart, place: Place): Body => {
 /** Returns whether a text has only spaces and characters that are not shown, such as those that newsletters fill a form with. */
 const isBlank = (text: string | null): boolean => text === null || /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/** Returns the words of a body as a text. A plain text that is blank is no form of them. */
+/** Returns the words of a body as a text. A blank plain text does not count. */
 const wordsOf = ({ text, html }: Body): string => withoutEnd(isBlank(text) && html !== null ? htmlToText(html) : (text ?? ''), /\n/);
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

@@ -25,7 +25,7 @@ const indexOf = (segments: Segment[], position: number): number => {
 
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
-/** Of a plain segment, by the file offset. Of a packed one, in which scavenging has moved records, by the record's own header. */
+/** In a plain segment, the file offset gives the position. In a packed one, the record's own header, because scavenging moves records. */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
 

@@ -59,7 +59,7 @@ export const createPreallocation = (segment: Segment) => {
         writing = undefined;
       });
     },
-    /** Returns whether this many bytes can be appended now: no zeros are being written, or only behind these bytes. */
+    /** Returns whether this many bytes can be appended now: no zeros are being written, or only after these bytes. */
     fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
     /**
      * Must be called after the file is truncated to the segment's length. Preallocation then starts again from there,
