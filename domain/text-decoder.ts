@@ -16,14 +16,14 @@ const unmarkedUtf16 = (head: Uint8Array): Encoding | null => {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 };
 
-/** From the first bytes. Without another sign, UTF-8. */
+/** Detects the encoding from the first bytes. Without a sign of another, UTF-8. */
 const encodingOf = (head: Uint8Array): Encoding => {
   if (startsWith(head, 0xff, 0xfe)) return 'utf-16le';
   if (startsWith(head, 0xfe, 0xff)) return 'utf-16be';
   return unmarkedUtf16(head.subarray(0, HEAD_BYTES)) ?? 'utf-8';
 };
 
-/** As far as possible. */
+/** Decodes the start of a text, as far as possible. */
 export const decodeHead = (head: Uint8Array): string => new TextDecoder(encodingOf(head)).decode(head);
 
 const SAVE = 'save it as plain text in UTF-8 (in Notepad and Excel: Save as, with UTF-8 as the encoding or type)';
@@ -39,7 +39,7 @@ const faultOf = (head: Uint8Array, encoding: Encoding): string => {
   if (isUtf32(head)) return `is a text in UTF-32: ${SAVE}`;
   const name = formatName(head);
   if (name) return `is ${name}, and no text: ${SAVE}`;
-  if (encoding !== 'utf-8') return `is no complete text in UTF-16: ${SAVE}`;
+  if (encoding !== 'utf-8') return `is not a complete text in UTF-16: ${SAVE}`;
   const isBinary = BINARY.test(Buffer.from(head.subarray(0, HEAD_BYTES)).toString('latin1'));
   return isBinary
     ? `is not a text in UTF-8, but has bytes that only programs write: ${SAVE}`
@@ -51,7 +51,7 @@ const isDocument = (head: Uint8Array): boolean => /^(?:%PDF-|\{\\rtf\d)/.test(Bu
 
 /**
  * Decodes UTF-8 or UTF-16 that arrives in parts; calling it without bytes ends the text. Removes a byte order mark. Throws what `refuse`
- * makes of a fault, which starts with a verb, if the bytes are no text or have U+0000.
+ * makes of a fault, which starts with a verb, if the bytes are not text or have U+0000.
  */
 export const createTextDecoder = (refuse: (fault: string) => Error) => {
   let head: Uint8Array = new Uint8Array();

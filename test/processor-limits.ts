@@ -5,8 +5,8 @@ export const USUAL_LIMIT = 2;
 export type Exception = { readonly seconds: number; readonly why: string };
 
 /**
- * The files that may use more. test/architecture/processor-limits.test.ts makes sure that this list does not grow. What
- * makes a file dear that is `not examined yet` may be more than it needs.
+ * The files that may use more. test/architecture/processor-limits.test.ts makes sure that this list does not grow. A file
+ * that is `not examined yet` may be slower than necessary.
  */
 export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   'test/access/tenant-isolation-probes.api.test.ts': { seconds: 20, why: 'sends wrong ids to every operation as every caller' },

@@ -5,8 +5,8 @@ import { usedSeconds } from './processor-time.ts';
 import { QUICK_SHARE } from './run-options.ts';
 import { RINGS, ringOf } from './test-files.ts';
 
-const DEAREST = 20;
-/** A file is reported as too dear if it uses more than this many times its limit. */
+const SLOWEST = 20;
+/** A file is reported as too slow if it uses more than this many times its limit. */
 const TOLERANCE = 2;
 
 export type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
@@ -24,14 +24,14 @@ export const reportFile = (outcome: Outcome): void => {
 };
 
 /**
- * Prints the files of the ring `quick` that have used much more processor time than they may. This is no failure, because
+ * Prints the files of the ring `quick` that have used much more processor time than they may. This is not a failure, because
  * other programs on the machine make the same work dearer.
  */
 const reportDearFiles = (outcomes: readonly Outcome[]): void => {
   for (const { file, processorSeconds, importSeconds } of outcomes) {
     const used = processorSeconds - importSeconds;
     if (ringOf(file) !== 'quick' || used <= TOLERANCE * processorLimitOf(file)) continue;
-    console.log(`too dear for npm test: ${file} used ${used.toFixed(1)} s of processor time, its limit is ${processorLimitOf(file)} s`);
+    console.log(`too slow for npm test: ${file} used ${used.toFixed(1)} s of processor time, its limit is ${processorLimitOf(file)} s`);
   }
 };
 
@@ -50,9 +50,9 @@ export type Results = {
 
 /** Prints where the processor time of a run went, and its result. @returns the counts of all files */
 export const reportRun = ({ outcomes, shared, seconds, share }: Results): Counts => {
-  const dearest = [...outcomes].sort((a, b) => b.processorSeconds - a.processorSeconds).slice(0, DEAREST);
-  console.log('\nProcessor time (user and system) of the dearest files');
-  for (const { file, processorSeconds } of dearest) console.log(row(processorSeconds, file));
+  const slowest = [...outcomes].sort((a, b) => b.processorSeconds - a.processorSeconds).slice(0, SLOWEST);
+  console.log('\nProcessor time (user and system) of the slowest files');
+  for (const { file, processorSeconds } of slowest) console.log(row(processorSeconds, file));
   if (share === QUICK_SHARE) reportDearFiles(outcomes);
   console.log('of the rings');
   for (const ring of RINGS) {

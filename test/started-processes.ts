@@ -44,7 +44,7 @@ const everyProcessElsewhere = (): (StartedProcess & { text: string })[] =>
 
 /**
  * Returns the running processes, without this one and those of `except`, whose command line or environment contains
- * `mark`. A test process gets a temporary directory of its own: it is in the environment of what the tests start, and
+ * `mark`. A test process gets its own temporary directory: it is in the environment of what the tests start, and
  * in the command lines of servers that get no environment.
  */
 export const processesWith = (mark: string, except: readonly (number | undefined)[]): StartedProcess[] => {

@@ -37,7 +37,7 @@ const PLATFORM_CALLS: Readonly<Record<PlatformKind, string>> = { shared: 'runnin
 export const usesPlatform = (file: string, kind: PlatformKind): boolean =>
   readFileSync(join(root, file), 'utf8').includes(PLATFORM_CALLS[kind]);
 
-/** Whether a test file needs a process of its own. The words `own process` in its first line say so. */
+/** Whether a test file needs its own process. The words `own process` in its first line say so. */
 export const needsOwnProcess = (file: string): boolean => /\bown process\b/.test(firstLineOf(file));
 
 export type Selection = {

@@ -56,7 +56,7 @@ export const activeProcesses = new Set<TestProcess>();
 
 const describe = (processes: readonly { command: string }[]): string => processes.map(({ command }) => command.slice(0, 200)).join('; ');
 
-/** Starts a process for test files, with the environment `env` and a temporary directory of its own. */
+/** Starts a process for test files, with the environment `env` and its own temporary directory. */
 export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
   const dir = makeTempDirectory();
   const child: ChildProcess = spawn(process.execPath, [PROGRAM], {

@@ -158,7 +158,7 @@ export const auditExport = plainRoutes([
             schema: {
               type: 'string',
               description:
-                'RFC 4180 with a header row and every cell in quotes. An apostrophe precedes each text, and each part of a text behind a comma, semicolon, bar, tab or line break, that begins with = + - @ after any quotes, apostrophes and blanks, and each text that begins with a tab or line break: remove it to get the text',
+                'RFC 4180 with a header row and every cell in quotes. An apostrophe precedes each text, and each part of a text after a comma, semicolon, bar, tab or line break, that begins with = + - @ after any quotes, apostrophes and blanks, and each text that begins with a tab or line break: remove it to get the text',
             },
             example: exampleIn('csv'),
           },
@@ -174,7 +174,7 @@ export const auditExport = plainRoutes([
             schema: {
               type: 'string',
               description:
-                'A manifest, the public keys, and each event with its inclusion proof behind the signed head that covers it. It ends with the newest head',
+                'A manifest, the public keys, and each event with its inclusion proof after the signed head that covers it. It ends with the newest head',
             },
             example: '{"line":1,"digest":"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU","manifest":{"format":"annals export v2"}}\n',
           },

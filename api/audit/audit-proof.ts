@@ -112,7 +112,7 @@ export const auditProofOperations = {
     method: 'get',
     path: `${AUDIT}/keys`,
     summary: 'List the keys that sign audit heads',
-    details: 'The newest key comes last and signs. Each key but the first is signed by the one before it.',
+    details: 'The newest key comes last and signs. Each key but the first is signed by the previous one.',
     permit,
     reply: z.array(AuditKeyRead),
     noETag: true,

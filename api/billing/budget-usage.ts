@@ -39,7 +39,7 @@ const BudgetHourRead = z
     refused: z.int().meta({ description: 'How many reservations were refused; at most 100 an hour are recorded', examples: [2] }),
     refused_sessions: z.int().meta({
       description:
-        'How many sessions were not started because the budget was spent; at most 100 an hour are recorded. With `limit_usd`, only these are decided anew',
+        'How many sessions were not started because the budget was spent; at most 100 an hour are recorded. With `limit_usd`, only these are decided again',
       examples: [0],
     }),
     refused_reservation_id: z
@@ -57,7 +57,7 @@ const BudgetHourRead = z
 const LimitUsd = z
   .preprocess((text) => (typeof text === 'string' && /^\d+(\.\d+)?$/.test(text) ? Number(text) : text), Usd)
   .optional()
-  .meta({ description: 'Decides each reservation anew by this hourly limit in US dollars', examples: [5] });
+  .meta({ description: 'Decides each reservation again by this hourly limit in US dollars', examples: [5] });
 
 const UsageQuery = z.strictObject({
   from: Instant.optional().meta({ description: 'The first hour is that of this time; by default, 24 hours before the end' }),
@@ -137,7 +137,7 @@ export const budgetUsageOperations = {
     path: '/tenant/:tenant_id/agents/:agent_id/budget/usage',
     summary: "Read the use of an agent's hourly budget",
     details:
-      'One item for each hour (UTC), the oldest first; at most 168 hours. With `limit_usd`, each reservation is decided anew in the order in which it was asked for; one that had been refused then counts until the hour ends.',
+      'One item for each hour (UTC), the oldest first; at most 168 hours. With `limit_usd`, each reservation is decided again in the order in which it was asked for; one that had been refused then counts until the hour ends.',
     permit: { all: ['agent:read'], runner: true },
     query: UsageQuery,
     reply: z.array(BudgetHourRead),

@@ -24,7 +24,7 @@ const NOT_ALLOWED = {
   form: {
     status: 405,
     code: 'method_not_allowed',
-    title: 'This address is no page',
+    title: 'This address is not a page',
     detail: 'Only a form of the console sends to it: open its page.',
   },
 } as const;

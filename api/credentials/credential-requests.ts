@@ -45,7 +45,7 @@ export const credentialRequestOperations = {
     path: '/tenant/:tenant_id/credentials',
     summary: 'Answer a credential request',
     details:
-      "The value becomes a field of the agent's configuration of the skill. It is encrypted at once, and stands in no message, session or log. 409 if the request is fulfilled or has expired.",
+      "The value becomes a field of the agent's configuration of the skill. It is encrypted at once, and appears in no message, session or log. 409 if the request is fulfilled or has expired.",
     permit: 'tenant:read',
     permissionNote: 'Requires the permission `agent:skills:write` on the agent of the request.',
     preauthorize: async (ctx, _, readBody) => requireOnRequest(ctx, await readBody()),

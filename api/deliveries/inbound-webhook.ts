@@ -56,15 +56,15 @@ const receiveWebhook =
 
 type Unpack = Pick<WebhookRequest, 'unpack'>;
 
-const UNVERIFIED_TOO_LARGE = `The signature does not match the bytes as they came, and with more than ${CHUNK_BYTES} bytes it is not unpacked to verify its content: sign the packed bytes, or send the body uncompressed`;
+const UNVERIFIED_TOO_LARGE = `The signature does not match the bytes as they came, and with more than ${CHUNK_BYTES} bytes it is not decompressed to verify its content: sign the compressed bytes, or send the body uncompressed`;
 
 const refuseUnverified: AdmitBody = () => {
   throw new Refusal('malformed', UNVERIFIED_TOO_LARGE);
 };
 
 /**
- * Returns the function that unpacks a body. A body whose signature is not verified must fit into one chunk, packed,
- * unpacked and after each coding. So strangers, who do not have the secret, cannot make the service unpack large bodies.
+ * Returns the function that decompresses a body. A body whose signature is not verified must fit into one chunk, compressed,
+ * decompressed and after each coding. So strangers, who do not have the secret, cannot make the service decompress large bodies.
  */
 const unpackWith = ({ verification }: WebhookPorts, body: ReceivedBody, admit: AdmitBody): Unpack => ({
   unpack: (codings, isVerified) => {

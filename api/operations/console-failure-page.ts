@@ -10,7 +10,7 @@ export const consoleFailurePage = (requestId: string): string => `<!doctype html
 <body>
 <h1>This page cannot be shown</h1>
 <p>The console could not be loaded. The API, the deliveries and the agents do not depend on it.</p>
-<p><a href="">Try again</a>. If the page stays like this, whoever operates the platform finds the reason in the log of
+<p><a href="">Try again</a>. If the page stays like this, its operator finds the reason in the log of
 the process <code>serve</code>, at the request <code>${escaped(requestId)}</code>, and restarts that process.</p>
 </body>
 </html>

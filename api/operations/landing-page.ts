@@ -18,7 +18,7 @@ pre { padding: 1em; overflow-x: auto; border: 1px solid; border-radius: 6px } li
 <a href="/openapi.json">/openapi.json</a> (the REST API) and <a href="/asyncapi.json">/asyncapi.json</a> (the messages to runners).</li>
 <li>Call the API. The first start printed the API key and the two <code>export</code> lines for it:
 <pre>curl -H "Authorization: Bearer $ANNALS_KEY" "$ANNALS_URL/me"</pre></li>
-<li>No API key? Whoever has the data directory creates one with <code>annals keys create --super-admin</code>;
+<li>No API key? Anyone who has the data directory creates one with <code>annals keys create --super-admin</code>;
 members get theirs by an invitation.</li>
 <li><a href="/readyz">See whether all parts work</a>; <code>annals doctor</code> explains what does not.</li>
 <li><a href="/guides/tour">Follow the five-minute tour</a>: an agent, a webhook, a runner, the audit log.

@@ -106,7 +106,7 @@ const rebuildOperations = (admin: ProjectionAdmin) => ({
     method: 'post',
     path: `${REBUILD}/promote`,
     summary: 'Promote a rebuild',
-    details: 'Replaces the live projection by the rebuilt one, in one transaction. Of two operators, the first one decides.',
+    details: 'Replaces the live projection by the rebuilt one, in one transaction. If two operators decide, the first decision applies.',
     body: PromotionReason,
     reply: Rebuild,
     run: async (ctx, { name, rebuild, reason = null }) => {

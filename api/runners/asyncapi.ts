@@ -58,9 +58,9 @@ const description = (publicUrl: string): string =>
       'Bind to the consumer, and do not create it or look it up: the credential allows only to pull from it, to acknowledge its messages and to publish results. ' +
       'Let each request to pull wait for 2 minutes at most (`expires`): the broker forwards no answer later than that.',
     `**Renew.** The broker closes the connection at \`expires_at\`. From \`renew_at\` on, get a new credential, open a second connection, and pull and ` +
-      'acknowledge through that. Work in progress goes on: the reply subject of a message is valid through every connection of the agent.',
+      'acknowledge through that. Work in progress continues: the reply subject of a message is valid through every connection of the agent.',
     `**Acknowledge** with a request to the reply subject of the message, when the work is done: \`+ACK\`. A message without acknowledgement for ` +
-      `${ACK_WAIT_MS / 1_000} s is delivered again; \`+WPI\` (in_progress) starts this time anew, \`-NAK {"delay": nanoseconds}\` asks for the message ` +
+      `${ACK_WAIT_MS / 1_000} s is delivered again; \`+WPI\` (in_progress) restarts this time, \`-NAK {"delay": nanoseconds}\` asks for the message ` +
       `again after the delay, and \`+TERM\` gives it up. Each delivery of a message is an attempt, also the one after a \`-NAK\`. After ` +
       `${MAX_DELIVERY_ATTEMPTS} attempts the message is given up and the delivery is dead, so a \`-NAK\` without delay uses up all attempts within seconds. ` +
       '`annals runner` waits 1, 2, 4, 8 … s, at most 300 s.',

@@ -114,7 +114,7 @@ const envelope = (type: string, { name, noun, caller, callId }: Origin) => ({
 });
 
 const EXPECTED_HEADERS =
-  'With it the stream stores a message only after the one before it. JetStream delivers all headers with which a message was stored.';
+  'With it the stream stores a message only after the previous one. JetStream delivers all headers with which a message was stored.';
 
 const headers = {
   type: 'object',

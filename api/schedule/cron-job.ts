@@ -170,7 +170,7 @@ export const cronJobOperations = {
     method: 'post',
     path: `${CRON_JOB}/skip`,
     summary: 'Skip the next run of a cron job',
-    details: 'A repeated call skips the one after it.',
+    details: 'A repeated call skips the next one.',
     permit,
     reply: CronJobRead,
     run: async (ctx, input) => {

@@ -130,7 +130,7 @@ export const sessionOperations = {
     path: `${SESSION}/interrupt`,
     summary: 'Ask the runner to stop what it does',
     details:
-      'The runner gets a message of the type `annals.session.interrupted`, and the session goes on. The same request again has no effect until something else has happened in the session.',
+      'The runner gets a message of the type `annals.session.interrupted`, and the session continues. The same request again has no effect until something else has happened in the session.',
     permit: 'any',
     permissionNote: PERSONS,
     preauthorize: (ctx, { session_id }) => requireInterrupter(ctx, session_id!),

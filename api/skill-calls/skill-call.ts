@@ -51,7 +51,7 @@ export const skillCallRoutes = plainRoutes([
     body: z.looseObject({}),
     reply: SkillCallRead,
     summary: 'Call a skill',
-    description: `Sends a JSON object of any shape, of at most ${MAX_CALL_BYTES} bytes and 64 levels, to the agent for which the skill is exposed. Every call without the right token gets the same 401, also if there is no such webhook. Every call is in the skill's list of invocations; refused calls beyond the first 100 of an IP address in an hour are counted there. With an \`Idempotency-Key\`, a repeat of a call is not processed again: it gets the response of the first one, and the header \`Idempotent-Replayed\`. The key is remembered for ever; with another body, it is refused with 422. Calls count against the plan's \`webhooks_per_minute\`.`,
+    description: `Sends a JSON object of any shape, of at most ${MAX_CALL_BYTES} bytes and 64 levels, to the agent for which the skill is exposed. Every call without the right token gets the same 401, also if there is no such webhook. Every call is in the skill's list of invocations; refused calls beyond the first 100 of an IP address in an hour are counted there. With an \`Idempotency-Key\`, a repeat of a call is not processed again: it gets the response of the first one, and the header \`Idempotent-Replayed\`. The key is remembered forever; with another body, it is refused with 422. Calls count against the plan's \`webhooks_per_minute\`.`,
     tag: 'Skills',
     security: [{ skillToken: [] }],
     parameters: [

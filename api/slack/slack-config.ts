@@ -12,7 +12,7 @@ export const AgentSlackConfigRead = z
     ...slackConfigFields,
     working_hours_enabled: z.boolean().meta({ description: 'Whether the agent works only during its working hours' }),
     when_closed: z.enum(SlackConfig.WHEN_CLOSED).meta({
-      description: 'What happens to deliveries outside the working hours and beyond the limits: `block`, or `hold` until they can go on',
+      description: 'What happens to deliveries outside the working hours and beyond the limits: `block`, or `hold` until they can continue',
     }),
   })
   .meta({ id: 'AgentSlackConfigRead' });

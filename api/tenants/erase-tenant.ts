@@ -32,9 +32,9 @@ export const eraseTenantOperations = (ports: ErasurePorts) => ({
   eraseTenant: operation({
     method: 'delete',
     path: '/admin/tenants/:tenant_id',
-    summary: 'Erase a tenant for ever',
+    summary: 'Erase a tenant forever',
     details:
-      'The tenant is closed at once and its data key is destroyed: nobody can read its contents any more, not even in a backup without that key. Its rows, files and messages are removed within minutes. A repeat returns the same receipt. Of a tenant with very many events, these are counted first: until then, the answer is 503.',
+      'The tenant is closed at once and its data key is destroyed: nobody can read its contents any more, not even in a backup without that key. Its rows, files and messages are removed within minutes. A repeat returns the same receipt. The events of a very large tenant are counted first: until then, the answer is 503.',
     permit: { all: ['platform'], recentSignIn: true },
     body: Reason,
     reply: ErasureReceipt,

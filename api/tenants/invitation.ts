@@ -37,7 +37,7 @@ const InvitationRead = z
       examples: ['https://annals.example.com/invitations/accept'],
     }),
     token: z.string().meta({
-      description: 'Shown only once. Send it to the invited member only: whoever has it can act as this member',
+      description: 'Shown only once. Send it to the invited member only: anyone who has it can act as this member',
       examples: ['inv_cujzde8gxd6ncf10epf91dhod_c1u33xtplpft75v2seh60kvj5_0h2jQ7mN4pR8sW1yZ5cF6gL3dX9kB2vMn4RtYu'],
     }),
     expires_at: Timestamp.meta({ description: 'When the token stops working' }),

@@ -45,7 +45,7 @@ export const toolOperations = {
     method: 'patch',
     path: `${TOOLS}/:tool_id`,
     summary: 'Update a tool',
-    details: "Absent fields stay unchanged; null clears or resets a field. Of a connector's tool, only `input_schema` can be changed.",
+    details: "Absent fields stay unchanged; null clears or resets a field. Only `input_schema` of a connector's tool can be changed.",
     permit: 'tenant:tools:write',
     body: ToolUpdate,
     reply: ToolRead,

@@ -10,8 +10,8 @@ export const ADMIN_EMAIL = 'admin@annals.localhost';
 export const ADMIN_NAME = 'Administrator';
 
 /**
- * For an operator without another key. The owner is the super-admin of the first start, who is made active and a super-admin again if
- * needed. `reason` is stored.
+ * Creates a key for an operator who has none. The owner is the super-admin of the first start, who is made active and a super-admin again
+ * if needed. `reason` is stored.
  */
 export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason: string) => {
   const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);
@@ -19,7 +19,7 @@ export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason:
   return issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: admin.id }, { name, expires_at: null });
 };
 
-/** Why the text is no valid API key of a super-admin at `at` (RFC 3339 UTC). */
+/** Why the text is not a valid API key of a super-admin at `at` (RFC 3339 UTC). */
 export const faultOfAdminKey = async (
   ctx: Pick<Ctx, 'load' | 'at'> & UsesSecrets<'uniqueId' | 'digest'>,
   text: string,
@@ -31,5 +31,5 @@ export const faultOfAdminKey = async (
   if (key.expires_at !== null && key.expires_at <= ctx.at()) return `it expired at ${key.expires_at}`;
   if (key.kind !== 'platform') return 'it is not a key of the platform';
   const { state: owner } = await ctx.load(User, key.owner_id);
-  return User.isActive(owner) && owner.is_super_admin ? null : 'its owner is suspended or is no super-admin';
+  return User.isActive(owner) && owner.is_super_admin ? null : 'its owner is suspended or is not a super-admin';
 };

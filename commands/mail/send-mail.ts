@@ -49,7 +49,7 @@ export const MailSend = z
   })
   .meta({ id: 'MailSend', examples: [{ to: ['ada@example.com'], subject: 'Review of pull request 42', text: 'It looks good.' }] });
 
-/** Of the installation: the domain of the agents' addresses, and whether an SMTP server is configured. */
+/** The settings of the installation: the domain of the agents' addresses, and whether an SMTP server is configured. */
 export type MailSettings = { readonly domain: string | null; readonly hasSmtp: boolean };
 
 export type FindAttachments = (agent_id: string, ids: readonly string[]) => Promise<readonly { id: string; size_bytes: number }[]>;
@@ -71,7 +71,10 @@ type Routes = Pick<Mail.SentFields, 'internal' | 'external'>;
 /** The place in the body of the request. */
 const pointerTo = ({ to }: Send, index: number): string => (index < to.length ? `/to/${index}` : `/cc/${index - to.length}`);
 
-/** Agents of the tenant, and all others. @throws Refusal invalid if an address in the tenant's part of the mail domain is no agent's */
+/**
+ * Divides the recipients into agents of the tenant and all others.
+ * @throws Refusal invalid if an address in the tenant's part of the mail domain is not an agent's
+ */
 const routesOf = async (ctx: Ctx, input: Send, { tenant, domain }: Sender): Promise<Routes> => {
   const reads = mailReadsOf(ctx);
   const internal: Mail.InternalRecipient[] = [];
@@ -88,7 +91,7 @@ const routesOf = async (ctx: Ctx, input: Send, { tenant, domain }: Sender): Prom
   return { internal, external };
 };
 
-/** For external mail. @throws Refusal forbidden, not_configured */
+/** Checks that the sender may send external mail. @throws Refusal forbidden, not_configured */
 const assertMaySendOut = (sender: Sender, { hasSmtp }: MailSettings): void => {
   const { tenant, agent } = sender;
   if (!allowsExternalMail(sender))
@@ -122,7 +125,7 @@ const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, fi
   const found = await ctx.sideEffect(() => find(agent_id, attachment_ids));
   const known = new Set(found.map(({ id }) => id));
   const unknown = attachment_ids.findIndex((id) => !known.has(id));
-  if (unknown >= 0) throw invalid(`/attachment_ids/${unknown}`, 'is no attachment of this agent', 'unknown_attachment');
+  if (unknown >= 0) throw invalid(`/attachment_ids/${unknown}`, 'is not an attachment of this agent', 'unknown_attachment');
   const bytes = found.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   if (bytes > MAX_ATTACHED_BYTES) throw invalid('/attachment_ids', `have more than ${MAX_ATTACHED_BYTES} bytes together`, 'too_large');
 };
@@ -132,7 +135,7 @@ const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDe
   if (in_reply_to === null) return null;
   return readMessage(ctx, agent_id, in_reply_to, readDelivery).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found')
-      throw invalid('/in_reply_to', 'is no message of this agent', 'unknown_message');
+      throw invalid('/in_reply_to', 'is not a message of this agent', 'unknown_message');
     throw error;
   });
 };

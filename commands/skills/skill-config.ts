@@ -30,14 +30,17 @@ export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, 
   field: `skill_config.${skill_id}`,
 });
 
-/** Decrypts it from its event in the log: the state of the agent does not contain it. Null if there is none. @throws Refusal unavailable */
+/**
+ * Decrypts the configuration from its event in the log: the state of the agent does not contain it. Null if there is none.
+ * @throws Refusal unavailable
+ */
 export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agent>, skill_id: string): Promise<Config | null> => {
   const stored = state.skills[skill_id]?.config;
   if (!stored) return null;
   for await (const { type, data } of ctx.log.history(Agent, id, { from: stored.revision, limit: 1 }))
     if (type === 'AgentSkillConfigReplaced' || type === 'AgentSkillConfigResealed')
       return JSON.parse((await ctx.secrets.open(skillConfigLocation(ctx, id, skill_id), data.sealed_config)).reveal()) as Config;
-  throw new Error(`event ${stored.revision} of the agent ${id} is no configuration of a skill`);
+  throw new Error(`event ${stored.revision} of the agent ${id} is not a configuration of a skill`);
 };
 
 /**
@@ -67,7 +70,10 @@ const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillCo
   return jsonEqual(current, config) ? loaded.state.skills[skill_id]!.config!.revision : null;
 };
 
-/** Null removes it. Stored encrypted. @throws Refusal not_found if the agent does not have the skill or if the skill is deleted, invalid */
+/**
+ * Stores the configuration encrypted. Null removes it.
+ * @throws Refusal not_found if the agent does not have the skill or if the skill is deleted, invalid
+ */
 export const changeSkillConfig = async (
   ctx: Ctx,
   { agent_id, skill_id, config }: Input<typeof AgentSkillConfigUpdate, 'tenant_id' | 'agent_id' | 'skill_id'>,

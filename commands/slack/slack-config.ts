@@ -40,7 +40,7 @@ export const slackConfigFields = {
     .nullable()
     .meta({
       description:
-        'What happens to deliveries outside the working hours and beyond the limits: `block`, or `hold` until they can go on. Null: `block`',
+        'What happens to deliveries outside the working hours and beyond the limits: `block`, or `hold` until they can continue. Null: `block`',
       examples: ['hold'],
     }),
 };

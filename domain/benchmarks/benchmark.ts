@@ -98,8 +98,7 @@ export const assertExists = ({ status }: Benchmark): void => {
 };
 
 const assertWritable = ({ read_only }: Benchmark): void => {
-  if (read_only)
-    throw conflict('/read_only', 'read_only', 'The benchmark is read-only: set read_only to false first, in a request of its own');
+  if (read_only) throw conflict('/read_only', 'read_only', 'The benchmark is read-only: set read_only to false first, in its own request');
 };
 
 /** While read-only, only `read_only` itself can be changed. @throws Refusal not_found, conflict if another field would change then */
@@ -113,7 +112,7 @@ export const update =
     return changed.length > 0 ? [{ type: 'BenchmarkUpdated', data: fields }] : [];
   };
 
-/** Its runs stay. @throws Refusal not_found, conflict if it is read-only */
+/** The runs of the benchmark are kept. @throws Refusal not_found, conflict if it is read-only */
 export const retire = (benchmark: Benchmark): BenchmarkEvent[] => {
   assertExists(benchmark);
   assertWritable(benchmark);

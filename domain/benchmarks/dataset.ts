@@ -35,7 +35,7 @@ export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
   const refuse = (message: string) => invalid(pointer, message, 'malformed_dataset');
   const tasks = new Map<string, Task>();
   const text = decodeText(bytes, (fault) => refuse(`The dataset ${fault}`));
-  if (text.trimStart().startsWith('[')) throw refuse('The dataset is a JSON array: write each task on a line of its own (JSON Lines)');
+  if (text.trimStart().startsWith('[')) throw refuse('The dataset is a JSON array: write each task on its own line (JSON Lines)');
   for (const [index, raw] of text.split(/\r\n?|\n/).entries()) {
     const line = raw.trim();
     if (line === '') continue;

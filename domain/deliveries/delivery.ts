@@ -19,7 +19,7 @@ export type DeliveryFacts = GuardrailResult & {
   provider_delivery_id: string;
   event: string | null;
   content_type: string;
-  /** Of the received body, in hex. */
+  /** The digest of the received body, in hex. */
   sha256: string;
   size_bytes: number;
   /** The number of chunks of a large body (see delivery-body.ts); the event's data are then empty. Absent if the data are the body. */
@@ -30,11 +30,11 @@ export type DeliveryFacts = GuardrailResult & {
   received_at: string;
   /** Replaced parts for each tag; the data are then the redacted body. Absent if nothing was replaced. */
   redactions?: readonly RedactionHit[];
-  /** With the length of the chain of deliveries. Absent if no delivery caused this one. */
+  /** The delivery that caused this one, with the length of the chain. Absent if there is none. */
   cause?: Cause;
   /** W3C trace context from the header `traceparent`; absent if there was none. */
   traceparent?: string;
-  /** Only if held, for the reason in `reason`. `until`: the earliest time at which it can go on; null if unknown. */
+  /** Only if held, for the reason in `reason`. `until`: the earliest time at which the delivery can continue; null if unknown. */
   held?: { until: string | null };
   /** Only for a call of a skill webhook. */
   skill_id?: string;
@@ -151,7 +151,8 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
 export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): to send it to a runner, release it`);
-  if (status === 'held') throw undeliverable(`The delivery is held (${facts?.reason}), and goes on by itself: to send it now, release it`);
+  if (status === 'held')
+    throw undeliverable(`The delivery is held (${facts?.reason}), and continues by itself: to send it now, release it`);
   if (status === 'expired') throw undeliverable(`The delivery was held too long (${facts?.reason}): to send it to a runner, release it`);
 };
 
@@ -169,7 +170,7 @@ export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 /** The delivery must not go to a runner. */
 export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);
 
-/** To the agent's runners, in a new message. @throws Refusal not_found if it does not exist, conflict if it was blocked */
+/** Sends it to the agent's runners in a new message. @throws Refusal not_found if it does not exist, conflict if it was blocked */
 export const requeue =
   (agent_id: string) =>
   (delivery: Delivery): DeliveryEvent[] => {
@@ -209,7 +210,10 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
   return { ...accepted, event_id, position, at, meta: { ...accepted.meta, facts } };
 };
 
-/** If the message replaces a lost one, the event from which that was created. `earlier`: the delivery's earlier events. */
+/**
+ * Returns the event from which the message is created: if it replaces a lost message, the event of that one. `earlier`: the delivery's
+ * earlier events.
+ */
 export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
   const { repeats } = requeued.data as RequeuedFields;
   if (repeats === undefined) return redeliveredEvent(requeued, accepted);

@@ -9,7 +9,7 @@ export const identityLabels = (
 ): readonly GuardrailVerdict[] => {
   const labelOf = (rule: string, source: string | null | undefined, instead: string): GuardrailVerdict[] => {
     if (!source?.startsWith('/') || fields[source]) return [];
-    const fault = unclear.includes(source) ? 'is no text and no number, or has several different values' : 'is missing or empty';
+    const fault = unclear.includes(source) ? 'is neither a text nor a number, or has several different values' : 'is missing or empty';
     return [{ rule, verdict: 'label', note: `the field ${source} ${fault}: ${instead}` }];
   };
   return [

@@ -42,10 +42,10 @@ const checkPublicKey = (provider: Provider, secret: string): void => {
   const form = isStandard ? 'whpk_ and base64' : '64 hexadecimal digits';
   if (encoded === '') throw invalid('/secret', `must be the public key of the sender: ${form}`);
   if (!isEd25519Key(Buffer.from(encoded, isStandard ? 'base64' : 'hex')))
-    throw invalid('/secret', `must be the public key of the sender: this is no Ed25519 key, although it has the form (${form})`);
+    throw invalid('/secret', `must be the public key of the sender: this is not an Ed25519 key, although it has the form (${form})`);
 };
 
-/** Copied with the secret, or in its place, where the provider creates it. */
+/** Texts that people copy with the secret, or instead of it, if the provider creates it. */
 const NOT_ALONE: readonly (readonly [RegExp, string])[] = [
   [/^(?:bearer|basic|token)\s/i, 'starts with a word of an HTTP header'],
   [/^[A-Za-z_][\w.-]*\s*[=:]\s*[^=\s]/, 'starts with the name of a setting'],
@@ -77,7 +77,7 @@ const checkToken = (secret: string): void => {
   if (!VISIBLE_ASCII.test(secret)) throw invalid('/secret', 'must contain only ASCII characters, because it is sent in a header');
 };
 
-/** Without what copying adds. Quotation marks are removed only if they cannot belong to it; they can where people choose the secret. */
+/** Removes what copying adds. Quotation marks are removed only if they cannot belong to the secret, as they can if people choose it. */
 const cleanSecret = (isFixedForm: boolean, pasted: string): string => {
   const secret = isFixedForm ? cleanPasted(pasted) : trimPasted(pasted);
   if (secret === '') throw invalid('/secret', 'must not be empty', 'too_small');
@@ -88,8 +88,8 @@ const cleanSecret = (isFixedForm: boolean, pasted: string): string => {
 };
 
 /**
- * Without blanks, line ends and invisible characters that were copied with it. Undefined: the platform has to create one; refused for
- * providers that create it themselves.
+ * Returns the secret without the blanks, line ends and invisible characters that were copied with it. Undefined: the platform has to create
+ * one; refused for providers that create it themselves.
  * @throws Refusal invalid if no delivery could be verified with the secret, or if it is too short
  */
 export const readSecret = (provider: Provider, options: IntegrationOptions, pasted: string | undefined): string | undefined => {

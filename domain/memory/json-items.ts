@@ -50,12 +50,12 @@ export const createItemCutter = (maxLength: number, sink: ItemSink) => {
         cutter.pending = cutter.pending.slice(start[0].length);
       }
       cutItems(cutter, sink);
-      if (cutter.place === 'after' && cutter.pending.trim() !== '') throw sink.refuse('has more behind the ] of its JSON array');
+      if (cutter.place === 'after' && cutter.pending.trim() !== '') throw sink.refuse('has more after the ] of its JSON array');
       if (cutter.pending.length > maxLength) throw sink.refuse(`has more than ${maxLength} characters in item ${cutter.number + 1}`);
     },
     end: (): void => {
       if (cutter.place === 'inside') throw sink.refuse(`ends in item ${cutter.number + 1}, before the ] of its JSON array`);
-      if (cutter.place === 'before') throw sink.refuse('is no JSON array');
+      if (cutter.place === 'before') throw sink.refuse('is not a JSON array');
     },
   };
 };

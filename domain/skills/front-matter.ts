@@ -3,7 +3,7 @@ import { badManifest, type Place } from './manifest.ts';
 /** The text may be untrusted. Every scalar is a string, as written. `fault` is the code of the problem. */
 export type ParseYaml = (text: string) => { readonly value: unknown } | { readonly fault: string };
 
-/** With the place where its value starts. */
+/** A field with the place where its value starts. */
 export type Field = Place & { readonly text: string };
 
 /** The lines of one field. `value` follows the colon in the first line. */
@@ -14,7 +14,7 @@ type FieldName = (typeof FIELDS)[number];
 
 const QUOTED = 'put the whole text in double quotes, and write \\" for a quote in it';
 
-/** Goes on with the field above: an item of a list, or the end of a list or object. */
+/** Continues the field above: an item of a list, or the end of a list or object. */
 const CONTINUATION = /^(?:-(?:\s|$)|[\]},])/;
 
 /**
@@ -33,11 +33,11 @@ const splitLine = (line: string): readonly [name: string, value: string] | null 
 
 const strayLine = (line: string, place: Place) =>
   badManifest(
-    `has the line ${JSON.stringify(line.slice(0, 60))} between the fields: write a field as "name: value", indent a line that goes on with the field above by two blanks, and end the fields with a line ---`,
+    `has the line ${JSON.stringify(line.slice(0, 60))} between the fields: write a field as "name: value", indent a line that continues the field above by two blanks, and end the fields with a line ---`,
     place,
   );
 
-/** YAML allows neither tabs nor other blanks there. */
+/** Replaces tabs and other blanks in the indentation, because YAML does not allow them there. */
 const withSpaces = (line: string): string => line.replace(/^\s+/, (blanks) => blanks.replaceAll('\t', '  ').replace(/[^ ]/g, ' '));
 
 const indentOf = (line: string): number => line.search(/[^ ]|$/);
@@ -63,7 +63,7 @@ const blocksOf = (lines: readonly string[], firstLine: number): Block[] => {
   return blocks;
 };
 
-/** As YAML does: with a space, or with a line break for each empty line between. */
+/** Joins lines as YAML does: with a space, or with a line break for each empty line between. */
 const foldLines = (lines: readonly string[]): string =>
   lines
     .map((line) => line.trim())
@@ -75,8 +75,8 @@ const foldLines = (lines: readonly string[]): string =>
 const withoutComment = (name: FieldName, text: string): string => (name === 'name' ? text.replace(/(?<=\S)\s+#(?:\s.*)?$/, '') : text);
 
 /**
- * Starts with a quote, but is no valid quoted text of YAML. A quote at its end belongs to the first, unless another in between does, as in
- * `"a" and "b"`.
+ * A text that starts with a quote, but is not a valid quoted text of YAML. A quote at its end belongs to the first, unless another in
+ * between does, as in `"a" and "b"`.
  * @throws Refusal invalid if the closing quote is missing, or if a backslash makes the text ambiguous
  */
 const looselyQuoted = (text: string, { name, ...place }: Block): string => {
@@ -93,7 +93,7 @@ const looselyQuoted = (text: string, { name, ...place }: Block): string => {
   return quote === '"' ? inner.replace(/\\(["\\])/g, '$1') : inner.replaceAll("''", "'");
 };
 
-/** With a comma behind it, as in an object of JSON whose braces are missing. */
+/** A quoted text with a comma after it, as in an object of JSON whose braces are missing. */
 const QUOTED_ITEM = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*,$/;
 
 const withoutComma = (block: Block): Block =>
@@ -145,7 +145,7 @@ const fieldsOfObject = (text: string, place: Place, parseYaml: ParseYaml): Recor
 };
 
 /**
- * Reads name and description as people mean them: what follows the colon is the text, also where it is no valid YAML.
+ * Reads name and description as people mean them: what follows the colon is the text, even if it is not valid YAML.
  * @throws Refusal invalid, with line, column and remedy, if a field is missing or is not one text
  */
 export const readFrontMatter = (text: string, firstLine: number, parseYaml: ParseYaml): Record<FieldName, Field> => {

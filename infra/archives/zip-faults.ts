@@ -65,5 +65,5 @@ export const noArchive = (bytes: Uint8Array): Refusal => {
   if (bytes.length === 0) return badArchive('damaged', `The file is empty: ${pack}`);
   const name = formatName(bytes);
   if (name) return badArchive('damaged', `The file is ${name}${name.includes('a zip archive') ? '' : ', and no zip archive'}: ${pack}`);
-  return badArchive('damaged', `The file is no zip archive, or has other bytes before its first file: ${pack}`);
+  return badArchive('damaged', `The file is not a zip archive, or has other bytes before its first file: ${pack}`);
 };

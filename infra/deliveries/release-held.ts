@@ -52,7 +52,7 @@ export const releaseHeldDeliveries = async (
           hasTime: () => performance.now() - started < MAX_RUN_MS,
           failed: ({ tenant_id, id }, error) => {
             if (isUnreachable(error)) throw error;
-            logger.error({ delivery: id, tenant: tenant_id, reason: error.message }, 'a held delivery cannot go on now; trying again');
+            logger.error({ delivery: id, tenant: tenant_id, reason: error.message }, 'a held delivery cannot continue now; trying again');
           },
         });
   remember(memory, now(), result);
@@ -62,11 +62,11 @@ export const releaseHeldDeliveries = async (
 
 const NOTHING_HELD: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };
 
-/** Sends held deliveries that can go on. If none is held, this costs one index look-up. */
+/** Sends held deliveries that can continue. If none is held, this costs one index look-up. */
 export const heldReleases = timedRuns({
   lock: 'reactor held deliveries',
   everyMs: 1_000,
-  failure: 'held deliveries cannot go on now; trying again',
+  failure: 'held deliveries cannot continue now; trying again',
   open: (services: TimerServices & HeldParts) => {
     const memory = createHeldMemory();
     return { run: (reads) => releaseHeldDeliveries(services, reads, memory) };

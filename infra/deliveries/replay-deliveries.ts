@@ -97,7 +97,7 @@ export const advanceReplays = async ({ log, releases, logger }: ReplayParts, job
   const advanceOne = (job: JobRef): Promise<boolean> =>
     advanceReplay(replayPorts(log, at, releases), job, at).catch((error: Error) => {
       if (isUnreachable(error)) throw error;
-      logger.error({ job: job.id, tenant: job.tenant_id, reason: error.message }, 'a job cannot go on now; trying again');
+      logger.error({ job: job.id, tenant: job.tenant_id, reason: error.message }, 'a job cannot continue now; trying again');
       return false;
     });
   let isMoreDue = false;

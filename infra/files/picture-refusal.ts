@@ -25,7 +25,7 @@ const nameOf = (bytes: Uint8Array, type: string | undefined): string => {
   if (bytes.length === 0) return 'empty';
   if (type !== undefined && NAMES[type]) return NAMES[type];
   if (SVG.test(decodeHead(bytes.subarray(0, SVG_BYTES)))) return 'an SVG';
-  return formatName(bytes) ?? (type === undefined ? 'no picture that is known' : `a file of the type ${type}`);
+  return formatName(bytes) ?? (type === undefined ? 'not a known type of picture' : `a file of the type ${type}`);
 };
 
 /** `type` is detected from the content. */

@@ -90,9 +90,9 @@ export const hasSystemTables = async (client: Pick<ClientBase, 'query'>): Promis
 type ServerFacts = { version: string; number: number; may_create: boolean; read_only: boolean; foreign_schemas: string | null };
 
 /**
- * Reads the facts that decide whether Annals can use a database: the version of the server, as text and as number,, whether
- * the user may create schemas, and whether the database takes no changes. `foreign_schemas` lists schemas of another application. They have the name of a
- * projection, but there is no table of checkpoints. Annals always creates that table first.
+ * Reads the facts that decide whether Annals can use a database: the version of the server, as text and as number, whether the user may
+ * create schemas, and whether the database accepts no changes. `foreign_schemas` lists schemas of another application. They have the name
+ * of a projection, but there is no table of checkpoints. Annals always creates that table first.
  */
 export const readServerFacts = async (client: Pick<ClientBase, 'query'>, projectionNames: readonly string[]): Promise<ServerFacts> => {
   const { rows } = await client.query<ServerFacts>(
@@ -188,12 +188,10 @@ export const shapeOf = (projection: AnyProjection): string =>
 const assertNotForeign = async (client: ClientBase, schema: string): Promise<void> => {
   const foreign = 'select from pg_namespace where nspname = $1 and not exists (select from annals.checkpoints where name = $1)';
   const { rowCount } = await client.query(foreign, [schema]);
-  if (rowCount) throw new Error(`another application owns the schema ${schema} in this database: give Annals a database of its own`);
+  if (rowCount) throw new Error(`another application owns the schema ${schema} in this database: give Annals its own database`);
 };
 
-/**
- * Creates the empty schema of a projection, and its checkpoint. A schema with this name that exists is dropped first.
- */
+/** Creates the empty schema of a projection, and its checkpoint. A schema with this name that exists is dropped first. */
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {
     await assertNotForeign(client, schema);

@@ -21,7 +21,7 @@ export type DataKeyCache = {
   readonly newestDataKey: (tenant: string) => Promise<NamedKey>;
   /** If the key is not in memory, reads the log again. @throws UnknownKey, LogError, Refusal unavailable if a key cannot be decrypted */
   readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
-  /** Reads only keys again that are in memory; until then, the present ones are used. Returns whether the keys were read. */
+  /** Reads the keys again if they are in memory. Until this ends, the present ones are used. Returns whether the keys were read. */
   readonly refresh: (tenant: string) => Promise<boolean>;
   readonly forget: (tenant: string) => void;
 };

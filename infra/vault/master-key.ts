@@ -25,7 +25,7 @@ export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<N
 
 /** Returns advice on a file to which an editor, or a command such as `echo`, has added a line end. */
 const adviceFor = (key: Buffer): string =>
-  key.length === KEY_BYTES + 1 && key.at(-1) === 10 ? ': remove the line end behind them, for example with head -c 32' : '';
+  key.length === KEY_BYTES + 1 && key.at(-1) === 10 ? ': remove the line end after them, for example with head -c 32' : '';
 
 const named = (key: Buffer): NamedKey => ({
   kid: createHash('sha256').update('annals master key\0').update(key).digest('base64url').slice(0, 8),
@@ -67,8 +67,8 @@ const throwAsAdvice = (path: string, error: unknown): never => {
 };
 
 /**
- * Puts the file of the next key, which must be `kid`, in its place. MASTER_KEY_FILE contains a key at every moment; the old one is kept in
- * a separate file. Does nothing if it already contains `kid`.
+ * Replaces the key file by the file of the next key, which must be `kid`. MASTER_KEY_FILE contains a key at every moment; the old one is
+ * kept in a separate file. Does nothing if it already contains `kid`.
  * @throws Error with a one-line message for the operator
  */
 export const replaceMasterKey = async (file: string, kid: string): Promise<void> => {

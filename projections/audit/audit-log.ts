@@ -20,7 +20,7 @@ export const AuditLogRead = z
     user_id: z
       .string()
       .nullable()
-      .meta({ description: 'The user who did it; null if it was no user', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+      .meta({ description: 'The user who did it; null if it was not a user', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
     agent_id: z
       .string()
       .nullable()
@@ -117,7 +117,7 @@ export const table = {
     action: 'text',
     resource_type: 'text',
     resource_id: 'text',
-    // The user who did it; null if it was no user.
+    // The user who did it; null if the actor was not a user.
     user_id: 'text',
     by_runner: 'boolean',
     created_at: 'timestamptz',

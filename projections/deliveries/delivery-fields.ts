@@ -43,7 +43,7 @@ const RuleFields = {
     .meta({ description: 'What the rule found, such as its limit; null without a rule', examples: ['the limit of 60 in 60 s is reached'] }),
 };
 
-/** Why a delivery waits before it goes on, and until when. */
+/** Why a delivery waits, and until when. */
 export const Held = z.object({
   reason: z.string().meta({
     description:
@@ -52,7 +52,7 @@ export const Held = z.object({
   }),
   ...RuleFields,
   until: Timestamp.nullable().meta({
-    description: 'When it can go on at the earliest; null if this is not known, as while earlier deliveries wait',
+    description: 'When it can continue at the earliest; null if this is not known, as while earlier deliveries wait',
   }),
   since: Timestamp.nullable().meta({ description: 'Since when it waits; null if this is not known' }),
 });

@@ -16,7 +16,7 @@ export const HeldDeliveries = Held.omit({ since: true })
     agent_id: idOf('agent', 'The agent to which the deliveries were addressed'),
     count: z.int().meta({ description: 'How many deliveries wait', examples: [3] }),
     until: Timestamp.nullable().meta({
-      description: 'When the first of them can go on at the earliest; null if this is not known, as while earlier deliveries wait',
+      description: 'When the first of them can continue at the earliest; null if this is not known, as while earlier deliveries wait',
     }),
     since: Timestamp.meta({ description: 'When the oldest of them was received' }),
     example_id: idOf('delivery', 'The oldest of them'),
@@ -24,7 +24,7 @@ export const HeldDeliveries = Held.omit({ since: true })
   .meta({ id: 'HeldDeliveries' });
 export type HeldDeliveries = z.output<typeof HeldDeliveries>;
 
-/** The deliveries of a tenant that were addressed to these agents; without both, all of the tenant. */
+/** The deliveries of a tenant that were addressed to these agents; without `agent_id` and `agent_ids`, all of the tenant. */
 export type HeldArgs = {
   readonly tenant_id: string;
   readonly agent_id?: string | undefined;
@@ -103,8 +103,8 @@ const ruleCounts = defineQuery((db, _: Readonly<Record<string, never>>) =>
 export type HeldCount = { readonly reason: string; readonly rule: string | null; readonly count: number; readonly until: string | null };
 
 /**
- * Counts the deliveries of all tenants that rules hold, by the reason and the rule; except of tenants that are suspended or
- * closed, and except those to deleted agents, which do not go on by themselves.
+ * Counts the deliveries of all tenants that rules hold, by the reason and the rule. Tenants that are suspended or closed and deleted agents
+ * are left out: their deliveries do not continue by themselves.
  */
 export const heldByRulesOfAllTenants = async (reads: QueryReads): Promise<HeldCount[]> =>
   (await reads.rows(ruleCounts, {})).map(({ reason, rule, count, until }) => ({ reason: reason!, rule, until, count: Number(count) }));

@@ -31,7 +31,7 @@ export const MemoryEntry = z
     import_id: idOf('memory import').nullable().meta({ description: 'The import that has added the entry; null if it is remembered' }),
     text: z.string().meta({ description: 'The text', examples: ['The release branch is cut every second Tuesday.'] }),
     source: z.string().meta({
-      description: 'The file from which the text is; in an archive, its path. Of a remembered entry, what its writer stated as the source',
+      description: 'The file from which the text is; in an archive, its path. For a remembered entry, the source that its writer stated',
       examples: ['handbook.md'],
     }),
     created_at: Timestamp.meta({ description: 'When the import was finished, or the entry remembered' }),

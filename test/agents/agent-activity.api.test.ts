@@ -65,7 +65,7 @@ await p.waitForProjections();
 const names = async (query: string, key = p.key): Promise<string[]> =>
   ((await call('GET', `agents?${query}`, undefined, key)) as unknown as Json[]).map(({ name }) => name as string);
 
-test('agents are sorted by what they do: by activity, queue, deliveries, failed ones and cost', async () => {
+test('agents can be sorted by activity, queue, deliveries, failed deliveries and cost', async () => {
   assert.equal((await names('sort=-activity')).slice(0, 3), ['Busy', 'Queued', 'Failing']);
   assert.equal((await names('sort=-queue'))[0], 'Queued');
   assert.equal((await names('sort=-deliveries')).slice(0, 3), ['Busy', 'Failing', 'Queued']);
@@ -74,7 +74,7 @@ test('agents are sorted by what they do: by activity, queue, deliveries, failed 
   assert.equal((await names('sort=deliveries')).slice(-3), ['Queued', 'Failing', 'Busy']);
 });
 
-test('the pages of each order contain every agent once, in this order, also where agents have the same number', async () => {
+test('for each sort order, the pages contain every agent once and in order, even if agents have equal values', async () => {
   for (const sort of ['activity', '-activity', 'queue', '-queue', '-deliveries', 'failed', '-cost', 'name']) {
     const whole = await names(`sort=${sort}&limit=200`);
     const found: string[] = [];
@@ -106,14 +106,14 @@ test('agents that get deliveries while a list is read keep their places for five
   await p.waitForProjections();
 });
 
-test('an order by activity keeps the other filters; deleted agents have no activity', async () => {
+test('sorting by activity can be combined with filters; deleted agents have no activity', async () => {
   assert.equal(await names('sort=-deliveries&q=ueue'), ['Queued']);
   assert.equal(await names('sort=-deliveries&is_active=false'), ['Idle']);
   const refused = await p.send('GET', `${p.tenant}/agents?sort=-queue&deleted=true`);
   assert.equal([refused.status, ((refused.body as Json).errors as Json[])[0]!.pointer], [422, '/query/deleted']);
 });
 
-test('the activity of agents has the numbers by which they are sorted, by hour, with cost and budget', async () => {
+test('the activity of agents contains, by hour, the numbers by which agents are sorted, with cost and budget', async () => {
   await call('PUT', `agents/${busy.id}/budget`, { hourly_limit_usd: 2 });
   const ids = [busy, failing, queued, old].map(({ id }) => id);
   const found = (await call('GET', `agents/activity?agent_id=${[...ids, p.agent.id].join(',')}`)) as unknown as Json[];

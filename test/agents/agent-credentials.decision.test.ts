@@ -24,7 +24,7 @@ const credentialOf = (label: string, identity_revision = 0) => ({ label, identit
 const deleted: Agent.AgentEvent = { type: 'AgentDeleted', data: {} };
 const full = Array.from({ length: MAX_AGENT_CREDENTIALS }, (_, index) => gave(`i${index}`));
 
-test('the agent has who gave it a credential, and when', () => {
+test('the state of an agent records who gave it a credential, and when', () => {
   const { state } = given(Agent, created, gave('a'));
   assert.equal(state.credentials, { a: { label: 'a', identity_revision: 0, given_at: at(1), given_by: ACTOR } });
 });
@@ -45,7 +45,7 @@ test('a credential that was unlinked and linked again must be given again', () =
     .when(giveCredential(gift('a', 9)))
     .emits(gave('a', 9)));
 
-test('giving an earlier link than the agent has emits no event', () =>
+test('giving an agent an older link of a credential than the one that it has emits no event', () =>
   given(Agent, created, gave('a', 9))
     .when(giveCredential(gift('a', 8)))
     .emits());
@@ -61,7 +61,7 @@ test('credentials cannot be given to a missing or deleted agent, nor taken from 
   }
 });
 
-test('a full agent gets another credential only if unlinked ones can be taken from it', () => {
+test('an agent with the maximum number of credentials gets another one only if unlinked ones can be removed from it', () => {
   given(Agent, created, ...full)
     .when(giveCredential(gift('more')))
     .refuses('conflict');

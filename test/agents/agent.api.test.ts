@@ -243,7 +243,7 @@ test('if 50 requests create an agent with the same slug at once, exactly one suc
   assert.equal(pointersOf(await create({ slug })), ['/slug']);
 });
 
-test('of many requests at once for the slug of a deleted agent, one succeeds, and the new agent has a new id', async () => {
+test('if many requests use the slug of a deleted agent at once, one succeeds, and the new agent has a new id', async () => {
   const slug = 'again';
   const ids = new Set<unknown>();
   for (let generation = 0; generation < 4; generation++) {

@@ -90,7 +90,7 @@ test("with a key that is not bound to a tenant, the list of assistants contains 
     (await list()).data.some(({ id }) => id === other),
     'the key of one tenant shows no agents of the other',
   );
-  assert.is(names(await list('', p.key)), 'EDCBA', 'its user is no member of the second tenant');
+  assert.is(names(await list('', p.key)), 'EDCBA', 'its user is not a member of the second tenant');
   await p.send('POST', `${second.tenant}/members`, { body: { email: 'admin@annals.localhost', role: 'ADMIN' }, key: second.key });
   await p.waitForProjections();
   assert.is(names(await list('', p.key)), 'ZEDCBA');

@@ -15,7 +15,7 @@ await p.waitForProjections();
 const list = async (query: string, key?: string): Promise<string[]> =>
   ((await p.send('GET', `${p.tenant}/agents${query}`, key === undefined ? {} : { key })).body as { id: string }[]).map(({ id }) => id);
 
-test('deleted agents are listed alone, for members only those on which they had a role, also by a part of their name', async () => {
+test('the list of deleted agents can be searched by name; a member sees only those on which they had a role', async () => {
   assert.equal((await list('?deleted=true')).toSorted(), [desk, lab].toSorted());
   assert.equal(await list('?deleted=true&q=returns'), [desk]);
   assert.ok(!(await list('?deleted=false')).includes(desk));

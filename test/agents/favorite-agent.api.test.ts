@@ -55,7 +55,7 @@ test('the filter favorite=true lists only favorites, and favorite=false only oth
 test('the parameter q of the list of agents matches any part of the name or of the slug, in upper or lower case', async () => {
   assert.equal(idsOf(await list('&q=bERt')), [BERT, CARL]);
   assert.equal([idsOf(await list('&q=nna')), idsOf(await list('&q=COND')), idsOf(await list('&q=nobody'))], [[ANNA], [BERT], []]);
-  assert.equal(idsOf(await list('&q=%25')), [], 'a percent sign is no wildcard');
+  assert.equal(idsOf(await list('&q=%25')), [], 'a percent sign is not a wildcard');
 });
 
 test('a text value of an agent that looks like JSON with the field is_favorite does not affect whether the agent is a favorite', async () => {
@@ -74,7 +74,7 @@ test('an as-of list of agents shows which agents were favorites at the position 
   assert.equal([await asOf(at), await asOf(removed.headers.get('consistency-token')!)], [[ANNA, BERT, CARL].sort(), [BERT, CARL].sort()]);
 });
 
-test('removing an agent from the favorites gets 204; so does removing an agent that is no favorite, which appends no event', async () => {
+test('removing an agent from the favorites gets 204; so does removing an agent that is not a favorite, which appends no event', async () => {
   assert.is((await favorite('DELETE', CARL)).status, 204);
   await p.waitForProjections();
   assert.equal(favoritesIn(await list()), [BERT]);

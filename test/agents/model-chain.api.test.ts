@@ -72,7 +72,7 @@ test('setting a chain is refused if one of its models is unknown, disabled or no
   for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registerModel({ status }))).status, 200, status);
 });
 
-test('of simultaneous changes of a model chain, each response shows its own, and the one with the highest ETag stays', async () => {
+test('each response to simultaneous changes of a model chain shows its own change; that with the highest ETag stays', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);

@@ -29,12 +29,12 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'sessions/session.ts appendMessage': 'each call appends a message',
   'sessions/session.ts addAttachment': 'each call adds a file',
   'skills/agent-skills.ts replaceConfig': 'gets another ciphertext each time: the command compares the plain texts',
-  'tenants/invitation.ts issue': 'each invitation has a token of its own, which replaces the earlier one',
+  'tenants/invitation.ts issue': 'each invitation has its own token, which replaces the earlier one',
   'tenants/tenant.ts openToSuperAdmin': 'each opening of a tenant by a super-admin is recorded, with its reason',
   'deliveries/delivery.ts requeue': 'each call sends the delivery to the runner once more',
   'deliveries/release.ts release': 'refuses every second release',
-  'integrations/integration.ts rotateSecret': 'each rotation has a secret of its own',
-  'skill-calls/skill-webhook.ts rotateToken': 'each rotation has a token of its own',
+  'integrations/integration.ts rotateSecret': 'each rotation has its own secret',
+  'skill-calls/skill-webhook.ts rotateToken': 'each rotation has its own token',
 };
 
 /** Matches each exported function in domain/ that returns a list of events. */

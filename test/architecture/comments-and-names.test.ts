@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { filesOf, root, textOf } from './source-files.ts';
 
 /** At most this many lines of 100 are comments, without blank lines. Lower a figure when a folder gets better; the aim is 15. */
-const MAX_COMMENTS_PERCENT = { domain: 14.4, commands: 13.6, projections: 11.5, api: 10.3, infra: 12.9 };
+const MAX_COMMENTS_PERCENT = { domain: 14.2, commands: 13.5, projections: 11.5, api: 10.3, infra: 12.9 };
 /** Lower these when names get shorter; the aim is no name of more than 110 characters. */
 const MAX_LONG_NAMES = 1_106;
 const MAX_LONGEST_NAME = 159;
@@ -13,7 +13,7 @@ const MAX_NAME = 110;
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '');
 
-/** Counts whole lines of comments; a comment behind code does not count. */
+/** Counts whole lines of comments; a comment after code does not count. */
 const commentLinesIn = (text: string): number => {
   const blocks = text.match(/^[ \t]*\/\*[\s\S]*?\*\//gm) ?? [];
   const singles = text.match(/^[ \t]*\/\/.*$/gm) ?? [];
@@ -39,7 +39,7 @@ const testNames = (): string[] =>
     .map(([, single, double, template]) => (single ?? double ?? template!).replaceAll("\\'", "'").replace(/\$\{[^{}]*\}/g, '…'))
     .filter((name) => !name.includes('\n'));
 
-test('the test names of more than 110 characters do not become more or longer', () => {
+test('the number and the length of test names of more than 110 characters do not increase', () => {
   const long = testNames().filter((name) => name.length > MAX_NAME);
   const longest = long.reduce((found, name) => (name.length > found.length ? name : found), '');
   assert.ok(long.length <= MAX_LONG_NAMES, `${long.length} names; two rules are two tests`);

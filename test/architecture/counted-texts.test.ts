@@ -13,7 +13,7 @@ const NOUNS = [
 const PLURAL = new RegExp(`\\$\\{([^{}]*(?:\\{[^{}]*\\}[^{}]*)*)\\} (?:[a-z]+ )?(?:${NOUNS.join('|')})\\b(?!/)`, 'g');
 /** Limits, which are never 1: constants, and values that are named so. */
 const LIMIT = /\b[A-Z][A-Z_]{2,}\b|\bmax[A-Z]?\w*$|\blimit$/;
-/** Texts in which the number is never 1, or in which the word after the number is no counted noun. */
+/** Texts in which the number is never 1, or in which the word after the number is not a counted noun. */
 const NEVER_ONE = [
   ['infra/rotation/rotate-data-key.ts', 'files were encrypted again'],
   ['infra/eventstore/event-codec.ts', 'bytes; one append takes at most'],
@@ -29,7 +29,7 @@ const wrongIn = (file: string): string[] =>
     .flatMap((line) => [...line.matchAll(PLURAL)].filter(([, number]) => !LIMIT.test(number!) && !/nam|host|url|path/i.test(number!)))
     .map(([text]) => `${file}: ${text}`);
 
-test('no text can say 1 with a noun in the plural: numbers stand before nouns by means of counted', () =>
+test('no text has a plural noun after the number 1: counts are written with the function counted', () =>
   assert.equal(
     ['domain', 'commands', 'projections', 'api', 'infra']
       .flatMap(filesOf)
@@ -49,6 +49,7 @@ const counts: [number, string, string][] = [
 ];
 for (const [count, noun, text] of counts) test(`a count has its noun: ${text}`, () => assert.is(counted(count, noun), text));
 
-test('a noun alone has the number of its count', () => assert.equal([nounOf(1, 'row'), nounOf(2, 'row')], ['row', 'rows']));
+test('a noun without its number is singular or plural as the count requires', () =>
+  assert.equal([nounOf(1, 'row'), nounOf(2, 'row')], ['row', 'rows']));
 
 test.run();

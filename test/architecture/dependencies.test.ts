@@ -39,7 +39,7 @@ test('docs/dependencies.md explains every package with binaries', () => {
   );
 });
 
-test('there are at most five overrides, each with a reason, and none puts another package in the place of one', () => {
+test('there are at most five overrides, each with a reason, and none replaces a package with another one', () => {
   const overrides = Object.entries(project.overrides).flatMap(([by, replaced]) =>
     Object.entries(replaced).map(([name, version]) => ({ cell: `\`${by}\` → \`${name}\``, version })),
   );

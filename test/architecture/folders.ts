@@ -15,7 +15,7 @@ const areasOf = (rooms: readonly string[]): string[] => {
 /** `bodies` has rules only. */
 const AREAS = [...areasOf(['domain', 'commands', 'projections', 'api']), 'bodies'];
 
-/** The folders of infra that are no areas: drivers, processes and commands. */
+/** The folders of infra that are not areas: drivers, processes and commands. */
 const INFRA_FOLDERS = [
   'aggregates',
   'archives',

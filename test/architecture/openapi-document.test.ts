@@ -103,7 +103,7 @@ const choicesOf = (schema: Schema): readonly Schema[] => {
 };
 const isNull = (field: Schema | undefined): boolean => choicesOf(field ?? {}).some(({ type }) => [type].flat().includes('null'));
 
-test('the response to a dry run has a type of its own, and no resource can have an id that is null', () => {
+test('the response to a dry run has its own type, and no resource can have an id that is null', () => {
   const dryRuns = described.filter(({ operation: { requestBody } }) =>
     Object.values(requestBody?.content ?? {}).some(({ schema }) => choicesOf(schema).some(({ properties }) => properties?.dry_run)),
   );

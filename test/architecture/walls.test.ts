@@ -7,7 +7,7 @@ import { filesOf, textOf } from './source-files.ts';
 const MAX_FILES = 25;
 const MAX_FUNCTION_LINES = 60;
 const MAX_PARAMETERS = 4;
-/** Of a type whose members are mostly functions. Each implementation needs all of them. */
+/** The limit for a type whose members are mostly functions. Each implementation needs all of them. */
 const MAX_PORT_MEMBERS = 8;
 
 type Excess = Readonly<Record<string, number>>;

@@ -42,7 +42,7 @@ test('an archive is read once for all callers, and its list stays in memory', as
   is(reads(), 1);
 });
 
-test('a caller does not wait for an archive that takes long; a later one gets the list', async () => {
+test('a caller does not wait for an archive that takes long to read; a later caller gets its list', async () => {
   const files = createPackageFiles({ maxWaitMs: 10 });
   const { blobs, open } = slowStore();
   is(await files(blobs, DIGEST), null);
@@ -90,7 +90,7 @@ test('the list of an archive that could not be read is there a minute later, onc
   is((await files(blobs, DIGEST))!.length > 0, true);
 });
 
-test('an error that is no refusal is reported, and a refusal is not', async () => {
+test('an unexpected error is reported, and a refusal is not', async () => {
   const reported: unknown[] = [];
   const files = createPackageFiles({ report: (error) => reported.push(error) });
   const bug = new Error('a bug');

@@ -121,7 +121,7 @@ const MESSAGES: readonly (readonly [what: string, archive: Buffer, message: RegE
     /is a program of Windows, perhaps an archive that unpacks itself/,
   ],
   ['a script in front', Buffer.concat([Buffer.from('#!/bin/sh\n'), zipArchive([MANIFEST])]), /has other bytes before its first file/],
-  ['the text alone', Buffer.from(skillText()), /is no zip archive/],
+  ['the text alone', Buffer.from(skillText()), /is not a zip archive/],
   ['an error page', Buffer.from('<!DOCTYPE html><p>Not found'), /is an HTML page, and no zip archive/],
   ['an empty archive', zipArchive([]), /is a zip archive without files: pack the files as/],
   [
@@ -144,7 +144,7 @@ const MESSAGES: readonly (readonly [what: string, archive: Buffer, message: RegE
     withEntry({ name: 'a\\..\\b' }),
     /^The path "a\/\.\.\/b" contains an empty name, \. or \.\.: pack the folder from where it lies$/,
   ],
-  ['a path outside behind ./', withEntry({ name: './../b' }), /^The path "\.\.\/b" contains an empty name/],
+  ['a path outside after ./', withEntry({ name: './../b' }), /^The path "\.\.\/b" contains an empty name/],
   ['zip of an absolute path', withEntry({ name: '/home/a' }), /^The path "\/home\/a" is absolute: pack the folder from where it lies$/],
   [
     'Windows, Naming Files',

@@ -34,14 +34,14 @@ const read = async (query: string) => {
 const actions = async (query: string): Promise<string[]> => (await read(query)).entries.map(({ action }) => action);
 const textOf = ({ sentence }: Entry): string => sentence.map(({ text }) => text).join('');
 
-test('about a person finds roles that they lost, and a transfer for each earlier owner', async () => {
+test('the filter `about` with a user finds transfers of an agent for each of its earlier owners', async () => {
   for (const { user_id } of [first!, second!]) await send('PUT', `/agents/${agent}/roles/${user_id}`, { role: 'OWNER' });
   await send('POST', `/agents/${agent}/transfer-ownership`, { new_owner_id: third!.user_id });
   for (const { user_id } of [first!, second!, third!])
     assert.ok((await actions(`about=${user_id}`)).includes('agent.ownership_transferred'), user_id);
 });
 
-test('about an agent finds the copies that were made of it, and nothing of other agents', async () => {
+test('the filter `about` with an agent finds the copies that were made of it, and no entries of other agents', async () => {
   const other = await createAgent(p, 'Other');
   const copied = await p.send('POST', `/agents/${agent}/clone`, { body: { name: 'Copy' } });
   assert.is(copied.status, 201, copied.text);
@@ -51,7 +51,7 @@ test('about an agent finds the copies that were made of it, and nothing of other
   assert.equal(await actions(`about=${other}`), ['agent.created']);
 });
 
-test('about a job finds its runs, about a delivery and an integration the deliveries, and about a key its use', async () => {
+test('the filter `about` finds the runs of a job, the deliveries of an integration, and the uses of a key', async () => {
   const job = await createCronJob(p, agent);
   await send('POST', `/agents/${agent}/cron-jobs/${job}/run-now`);
   assert.ok((await actions(`about=${job}`)).includes('cron.run_requested'));
@@ -65,7 +65,7 @@ test('about a job finds its runs, about a delivery and an integration the delive
   assert.ok((await actions(`about=${first!.user_id}`)).includes('api_key.created'));
 });
 
-test('by says who did it, category what about; the number of entries that by hides is exact', async () => {
+test('the filter `by` selects by actor, `category` by subject; the number of entries that `by` hides is exact', async () => {
   const all = (await read('')).entries;
   for (const [by, kind] of [
     ['people', 'user'],
@@ -82,7 +82,7 @@ test('by says who did it, category what about; the number of entries that by hid
   assert.is((await read('category=access')).hidden, null);
 });
 
-test('collapse makes one entry of a row of equal sentences, with their number and the time of the first', async () => {
+test('`collapse` shows consecutive entries with equal sentences as one, with their number and the time of the first', async () => {
   for (const is_active of [false, true]) await send('PATCH', `/agents/${agent}`, { is_active });
   for (const voice of ['a', 'b', 'c']) await send('PATCH', `/agents/${agent}`, { voice });
   const single = (await read(`action=agent.updated&resource_id=${agent}`)).entries;
@@ -93,7 +93,7 @@ test('collapse makes one entry of a row of equal sentences, with their number an
 });
 
 for (const sort of ['-created_at', 'created_at'])
-  test(`with the order ${sort}, the pages count each entry that by hides once, and a run has the newest entry`, async () => {
+  test(`with sort=${sort}, the pages count each entry that \`by\` hides once; a collapsed entry is the newest one`, async () => {
     const { entries: all, hidden } = await read(`by=people&sort=${sort}`);
     const ids: string[] = [];
     const counts: number[] = [];
@@ -123,7 +123,7 @@ for (const sort of ['-created_at', 'created_at'])
     );
   });
 
-test('the facets count the actions with their words and categories, and the actors with their names', async () => {
+test('the facets count the entries of each action, with its words and category, and of each actor, with the name', async () => {
   await p.waitForProjections();
   const facets = (await send('GET', '/audit-logs/facets')) as {
     actions: { action: string; words: string; category: string | null; count: number }[];

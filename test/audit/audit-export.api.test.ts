@@ -125,7 +125,7 @@ const parsed = (text: string): string[][] => {
   return rows;
 };
 
-test('a CSV export starts with a byte order mark if the query asks for it, and only a CSV export can', async () => {
+test('a CSV export starts with a byte order mark if the query requests it, and only a CSV export can', async () => {
   const bytesOf = async (query: string): Promise<Buffer> => {
     const response = await p.app.request(`${path}?${query}`, { headers: { authorization: `Bearer ${auditor.key}` } });
     return Buffer.from(await response.arrayBuffer());

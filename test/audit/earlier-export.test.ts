@@ -23,7 +23,7 @@ test('a file that an earlier version exported verifies, and the verifier says wh
   assert.equal([inBrowser.problems, inBrowser.uncovered_contents], [[], CONTENTS]);
 });
 
-test('in such a file, an entry that was edited, removed or moved, and other peaks of a head, are found', async () => {
+test('in a file of an earlier version, edited, removed and moved entries and changed peaks of a head are detected', async () => {
   const contents = contentsOf(linesIn(FILE));
   const event = contents.findIndex(({ text }) => text.includes('"type":"AgentCreated"'));
   const head = contents.findIndex(({ kind }) => kind === 'head');

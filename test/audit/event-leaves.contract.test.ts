@@ -41,7 +41,7 @@ const binaryEvents = [...Map.groupBy(storedEvents, ({ type }) => type).values()]
   (ofType) => ofType.find(({ data, revision }) => data instanceof Uint8Array && revision === 0) ?? [],
 );
 
-/** Returns the event with other bytes, in a stream of its own. */
+/** Returns the event with other bytes, in its own stream. */
 const withSize = (event: Recorded, size: number, number: number): Recorded => {
   const id = `${event.id.slice(0, -3)}${String(number).padStart(3, '0')}`;
   const stream = `${event.category}-${event.tenant}.${id}`;

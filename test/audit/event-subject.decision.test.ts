@@ -57,7 +57,7 @@ test('the index finds a person by all events about them, also those of their mem
   assert.equal([...new Set(missed)], []);
 });
 
-test('an event about an API key is found by the owner of the key, even if only the first one names them', () => {
+test('an event about an API key is found by the owner of the key, even if only the first event names the owner', () => {
   const owners = new Map(
     storedEvents.flatMap(({ type, id, data }) => (type === 'ApiKeyCreated' ? [[id, (data as { owner_id: string }).owner_id]] : [])),
   );
@@ -82,7 +82,7 @@ test('events with one row for each delivery, attempt or call of a model have no 
   );
 });
 
-test('the sentence of an event of every type names things without ids, and leaves no word open', () => {
+test('the sentence of every event type names things without ids, and has no placeholder that is not filled in', () => {
   const sentences = [...entries, ...entriesIn('platform_audit_logs')].map((entry) => ({
     action: entry.action,
     text: sentenceOf(entry)
@@ -99,7 +99,7 @@ test('the sentence of an event of every type names things without ids, and leave
   assert.equal(wrong, []);
 });
 
-test('a sentence refers to who did it and to what it names; names that look like sentences are references, too', () => {
+test('a sentence links to its actor and to what it names, even if a name looks like a whole sentence', () => {
   const entry = entries.find(({ action }) => action === 'agent.role_assigned')!;
   const name = 'Eve gave Bob the role OWNER on the agent X';
   const parts = sentenceOf({
@@ -117,7 +117,7 @@ test('a sentence refers to who did it and to what it names; names that look like
   ]);
 });
 
-test('sentences name fields and providers in the words of people', () => {
+test('sentences contain the display names of fields and providers', () => {
   const textOf = (action: string, meta: object) =>
     sentenceOf({ ...entries.find((one) => one.action === action)!, meta: meta as Described['meta'] })
       .map(({ text }) => text)
@@ -136,7 +136,7 @@ test('sentences name fields and providers in the words of people', () => {
   );
 });
 
-test('every action has words without braces, and a category unless it is about the tenant or the platform as a whole', () => {
+test('every action has a text without placeholders, and a category unless it is about the whole tenant or platform', () => {
   const actions = [...AUDIT_RECORDS.keys()].map(actionOf);
   assert.equal(
     actions.filter((action) => !/^[a-z][^{}]+$/.test(actionWords(action))),

@@ -151,7 +151,7 @@ test('anchored heads of version 1 stay verifiable, and the verifier says what on
   assert.match(describeVerification(found).join('\n'), 'only heads of version 2 cover the contents of 13');
 });
 
-test('a content that was exchanged is found by heads of version 2, whatever is claimed about the earlier rule', async () => {
+test('heads of version 2 detect a replaced content, whatever the export says about the earlier rule', async () => {
   const { file } = await exported();
   const contents = contentsOf(linesIn(file));
   const at = contents.findIndex(({ text }) => text.includes('"type":"WebhookAccepted"') && !text.includes('"data":""'));

@@ -58,7 +58,7 @@ test('the root hash that is computed from the peaks of a Merkle tree and the lea
   }
 });
 
-test('a proof for a leaf after the peaks leads to the root hash of the tree; with another leaf, index or tree size it leads to another hash', () => {
+test('an inclusion proof yields the root hash of the tree; with another leaf, index or tree size, it yields another hash', () => {
   for (let size = 1; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old < size; old++) {

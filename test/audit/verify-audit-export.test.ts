@@ -75,7 +75,7 @@ const RESIGNED: Readonly<Record<string, Partial<MadeExport>>> = {
   'all entries but the first left out': { texts: texts.slice(0, 1), sizes: [1] },
 };
 
-test('anchored heads find every history that was signed anew, whatever heads the file has', async () => {
+test('anchored heads detect every history that was signed again, whatever heads the file has', async () => {
   for (const version of VERSIONS)
     for (const [what, changes] of Object.entries(RESIGNED)) {
       const bytes = fileOf(contentsOfMade(made(version, changes)));
@@ -85,7 +85,7 @@ test('anchored heads find every history that was signed anew, whatever heads the
     }
 });
 
-test('anchored heads that the file does not reach are named, and so are those that it leaves out', async () => {
+test('the verifier names anchored heads that are beyond the end of the file, and those that the file leaves out', async () => {
   for (const version of VERSIONS) {
     const anchors = anchorsOf(made(version));
     const short = fileOf(contentsOfMade(made(version, { texts: texts.slice(0, 10), sizes: [10] })));
@@ -183,7 +183,7 @@ const MISSING: Readonly<Record<string, (contents: readonly Content[]) => readonl
   'the sizes': without('head', 'size'),
 };
 
-test('nothing that a file lacks makes it verify', async () => {
+test('a file from which any part is missing does not verify', async () => {
   for (const version of VERSIONS)
     for (const [what, edit] of Object.entries(MISSING))
       await assertFound(`version ${version}: without ${what}`, fileOf(edit(contentsOfMade(made(version)))));
@@ -197,7 +197,7 @@ const run = (...words: string[]): { code: number | null; output: string } => {
   return { code: status, output: stdout + stderr };
 };
 
-test('a file without entries has an exit code of its own, and so has a file that is empty', async () => {
+test('a file without entries has its own exit code, and an empty file fails', async () => {
   const [manifest] = contentsOfMade(made(2));
   const bare = { ...manifest!, text: JSON.stringify({ format: 'annals export v2', tenant_id: 'c9jpfsapokir73x0gc7lerkjb' }) };
   const key = omit(first, 'secret');

@@ -34,7 +34,7 @@ test(
 );
 
 test(
-  'an agent that publishes results without end is refused at a number, and by size; results of other agents are still stored',
+  'an agent can publish a limited number and size of results; results of other agents are still stored',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const reports = await openScoreReports(nats);

@@ -153,7 +153,7 @@ test('stored texts of entries that were forgotten are orphans, and verifying the
   assert.equal(await verifyBlobs(store.blobs, store.log), { read: 2, bytes: 200, findings: [] });
 });
 
-test('of the events of memories, only what names blobs is held until the log is read, and no snapshot', async () => {
+test('while the log is read, only the blob references of memory events are kept in memory, and no snapshots', async () => {
   const log = memoryLog();
   const agent_id = 'c'.padEnd(25, 'a');
   const actor = { kind: 'user', id: 'u1' } as const;

@@ -84,28 +84,28 @@ const REFUSED: readonly (readonly [name: string, sent: Sent, status: number, rea
     { bytes: gzipSync(Buffer.alloc(1_000_000)), coding: 'gzip', signed: utf8('x') },
     401,
     'signature_mismatch',
-    /sign the packed bytes/,
+    /sign the compressed bytes/,
   ],
   [
     'nothing in many bytes of zstd in br that are not signed',
     { bytes: brotliCompressSync(skippable(1_000_000)), coding: 'zstd, br', ...UNSIGNED },
     401,
     'signature_mismatch',
-    /sign the packed bytes/,
+    /sign the compressed bytes/,
   ],
   [
     'nothing in many members of gzip in gzip that are not signed',
     { bytes: gzipSync(emptyMembers(60_000)), coding: 'gzip, gzip', ...UNSIGNED },
     401,
     'signature_mismatch',
-    /sign the packed bytes/,
+    /sign the compressed bytes/,
   ],
   [
-    'nothing in many packed bytes that are not signed',
+    'nothing in many compressed bytes that are not signed',
     { bytes: emptyMembers(60_000), coding: 'gzip', ...UNSIGNED },
     401,
     'signature_mismatch',
-    /sign the packed bytes/,
+    /sign the compressed bytes/,
   ],
   [
     'too many bytes between two codings',
@@ -162,7 +162,7 @@ for (const [index, [name, sent, status, , told]] of REFUSED.entries())
     assert.match(answer.json.detail as string, told);
   });
 
-test('the list of deliveries shows why each was refused, and the content type that came', async () => {
+test('the list of deliveries shows why each was refused, and the content type of the request', async () => {
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   await given.waitForProjections();
   const listed = JSON.parse((await given.call('GET', `deliveries?outcome=rejected&limit=${REFUSED.length}`)).text) as Record<
@@ -178,7 +178,7 @@ test('the list of deliveries shows why each was refused, and the content type th
   assert.is((await given.call('GET', `deliveries/${rows.get('r0')!.id}`)).json.content_type, 'text/xml');
 });
 
-test('the own API ignores a byte order mark, and names a content type and a coding that it refuses', async () => {
+test('the JSON API ignores a byte order mark, and names a content type and a coding that it refuses', async () => {
   const create = async (type: string, body: string, coding?: string) => {
     const headers = { authorization: `Bearer ${given.key}`, 'content-type': type, ...(coding ? { 'content-encoding': coding } : {}) };
     return given.request(`${given.tenant}/agents`, { method: 'POST', headers, body });

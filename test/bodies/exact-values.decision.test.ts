@@ -70,7 +70,10 @@ test('a label says which field cannot be read, why, and what is taken instead', 
   const notes = (body: string) =>
     identityLabels(owner, inspect(body, 'json')).map(({ rule, verdict, note }) => `${rule} ${verdict} ${note}`);
   assert.match(notes('{"event":"a"}').join(), /^delivery_id label the field \/id is missing or empty: the digest of the body is the id/);
-  assert.match(notes('{"id":1,"event":1,"event":2}').join(), /^event_source label the field \/event is no text.*several.*names no event$/);
+  assert.match(
+    notes('{"id":1,"event":1,"event":2}').join(),
+    /^event_source label the field \/event is neither a text nor a number.*several.*names no event$/,
+  );
   assert.equal(notes('{"id":1,"event":"a"}'), []);
 });
 
@@ -119,7 +122,7 @@ test('a redaction replaces exactly the large number that its query names, and ke
   assert.is(new TextDecoder().decode(bytes!), '{"a":"[redacted:ids]","b":8202522731445525543,"c":1e400,"d":1.0}');
 });
 
-test('a redaction leaves no value of a name that occurs several times', () => {
+test('if a name occurs several times, a redaction replaces each of its values', () => {
   const redacted = (query: string) => new TextDecoder().decode(apply(query, '{"key":"secret","key":2,"b":3}', 'redact').bytes!);
   for (const query of ['$[?@ == "secret"]', '$.key']) assert.is(redacted(query).includes('secret'), false, query);
 });

@@ -155,7 +155,7 @@ test('the shell completion offers commands, options and operations of the runnin
   assert.is((await complete('tcsh')).code, 2);
 });
 
-test('annals api --json - reads standard input in UTF-8 and UTF-16, and says what it is if it is no text', async () => {
+test('annals api --json - reads standard input in UTF-8 and UTF-16; if it is not text, the error says what it is', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-api-'));
   const env = { ...bareEnvironment(), ANNALS_URL: url, ANNALS_KEY: p.key };
   const send = async (content: Buffer) => {

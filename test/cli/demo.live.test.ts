@@ -42,7 +42,7 @@ test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are 
     const env = { ANNALS_URL: platform.url, ANNALS_KEY: key, ANNALS_DATA: platform.data, MASTER_KEY_FILE: '/nonexistent/master.key' };
     const alone = await demo(env);
     is(alone.code, 0, alone.output);
-    match(alone.output, /^annals: the demo uses a platform of its own, http:/m);
+    match(alone.output, /^annals: the demo uses its own platform, http:/m);
     match(alone.output, 'The numbers agree');
     not.match(alone.output, platform.url);
     equal([await resourcesOf(platform, key), demoDirectories()], before);

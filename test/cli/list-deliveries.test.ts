@@ -21,7 +21,7 @@ const listed = (fields: object): Listed =>
 const UNTIL = new Date(Date.now() + 3_600_000).toISOString();
 const HELD = { reason: 'budget', rule: null, note: null, until: UNTIL, since: null };
 
-test('the line of a delivery says why it failed or waits, and that there is no report only where one is missing', () => {
+test('the line of a delivery says why it failed or waits; it mentions a missing report only if one is missing', () => {
   for (const [fields, isFailed, end] of [
     [{ last_failure: FAILURE }, true, 'running  attempt 2 timed out: too slow'],
     [

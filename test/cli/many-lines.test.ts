@@ -50,7 +50,7 @@ const commands: [string, (verbose: boolean) => string[]][] = [
 ];
 
 for (const [name, run] of commands)
-  test(`a command that has much to say prints counts and examples, and with --verbose all: annals ${name}`, () => {
+  test(`a command with much output prints counts and examples, and with --verbose everything: annals ${name}`, () => {
     const few = run(false);
     assert.ok(few.length <= 14, few.join('\n'));
     assert.match(few.join('\n'), /\b(305|295|302|237)\b/);
@@ -72,6 +72,6 @@ test('deliveries that are sent again are counted by outcome and reason', () => {
   assert.is(lines[0], 'failed 0  tenant t  agent a: the log does not answer');
 });
 
-test('few findings are printed all', () => assert.equal(examplesOf(numbers.slice(0, 10), false), numbers.slice(0, 10)));
+test('a small number of findings is printed completely', () => assert.equal(examplesOf(numbers.slice(0, 10), false), numbers.slice(0, 10)));
 
 test.run();

@@ -92,7 +92,7 @@ pythonTest('a change whose answers are lost is repeated with the same Idempotenc
   assert.is(new Set(keys).size, 1);
 });
 
-pythonTest('what fails for a temporary reason is repeated, at most as often as `retries` says', async () => {
+pythonTest('a request that fails for a temporary reason is repeated at most `retries` times', async () => {
   statuses.push(503, 429);
   assert.is(await run(`result = len(annals.call('listAgents', {**tenant, 'limit': 1}))`), 1);
   statuses.push(503, 503);

@@ -166,7 +166,7 @@ test('a change that takes no Idempotency-Key is sent only once', async () => {
   assert.is(attempts, 1);
 });
 
-test('if nothing answers in time, the call throws an error of one line, from which no problem can be read', async () => {
+test('if nothing answers in time, the call throws a one-line error that is not a problem of the API', async () => {
   const slow = await fetch(`${url}/openapi.json`).then((response) => response.text());
   const never: typeof fetch = (input, init) =>
     String(input).endsWith('/openapi.json')
@@ -179,7 +179,7 @@ test('if nothing answers in time, the call throws an error of one line, from whi
   assert.is(problemIn(error), null);
 });
 
-test('a read sends the position of the latest earlier change, but a read of the past does not; a change has a key of its own', async () => {
+test('a read sends the position of the latest earlier change, but a read of the past does not; a change has its own key', async () => {
   const document = await fetch(`${url}/openapi.json`).then((response) => response.text());
   const sent: Headers[] = [];
   const positions = ['7:7', '12:12', '9:9'];

@@ -49,7 +49,7 @@ test('the list begins with the agent that was active last, and each tab has the 
   for (const [, href, label, count] of tabs) assert.is(rowsOf(await open(plain(href!))).length, Number(count), label);
 });
 
-test('a header sorts the list by a link, a second click reverses the order, and both work without a script', async () => {
+test('a column header is a link that sorts the list; a second click reverses the order; both work without a script', async () => {
   const headers = (text: string) => [
     ...text.matchAll(/<th scope="col"[^>]*?(?: aria-sort="(\w+)")?><a href="([^"]+)" class="sort-link">([^<]+)</g),
   ];

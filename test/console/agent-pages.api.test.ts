@@ -98,7 +98,7 @@ test('a paused agent counts the deliveries that were blocked since, and activati
   assert.is(await noted(), undefined);
 });
 
-test('the tab of the memory shows what the agent remembers, who wrote it in which session, and how to take it back', async () => {
+test('the tab of the memory shows what the agent remembers, who wrote it in which session, and how to remove it', async () => {
   const memory = `${p.tenant}/agents/${agent}/memory`;
   const remember = async (body: Record<string, unknown>, key = p.key) =>
     ((await p.send('POST', memory, { key, body })).body as { id: string; created_at: string }) ?? {};

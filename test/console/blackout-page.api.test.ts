@@ -23,7 +23,7 @@ for (const [cron_expr, timezone] of [
 for (const agent of [inactive, free]) await createCronJob(p, agent, { name: 'Hourly', cron_expr: '0 * * * *' });
 await p.send('PATCH', `${p.tenant}/agents/${inactive}`, { body: { is_active: false } });
 const earlier = { name: 'Earlier', start_date: '2126-03-06', end_date: '2126-03-06', agent_id: free };
-// Of several blackouts, the oldest is the one that suppresses a run.
+// If there are several blackouts, the oldest is the one that suppresses a run.
 p.clock.now = () => START - 60_000;
 await p.send('POST', `${p.tenant}/cron-blackouts`, { body: earlier });
 p.clock.now = () => START;
@@ -61,7 +61,7 @@ test('the form of a blackout counts its runs by job and day without script, and 
   assert.is(p.log.events.length, events);
 });
 
-test('a blackout for some agents needs an agent, and its refusal is at this field', async () => {
+test('a blackout for some agents is refused without an agent, with the error at that field', async () => {
   for (const agent_id of ['', ',']) {
     const { status, text } = await p.submit(RUN, filled({ '_one/agents': 'some', '/agent_id': agent_id }), OWN_PAGE, cookie);
     assert.is(status, 422);

@@ -48,7 +48,7 @@ test('a person starts a session with a first message on the tab of an agent, and
   );
 });
 
-test('what the agent writes is shown as Markdown in which nothing acts, and what people write as it is', async () => {
+test('texts of the agent are shown as Markdown without active content, and texts of people as plain text', async () => {
   const id = await start();
   const content =
     '### Found\n\n| order | state |\n|---|---|\n| 4711 | **open** |\n\n[log](https://example.com/log) [x](javascript:alert(1)) <script>alert(1)</script> ![p](https://example.com/p.png)';
@@ -64,7 +64,7 @@ test('what the agent writes is shown as Markdown in which nothing acts, and what
   assert.is(text.split('class="message-day').length - 1, 1, 'one day is named once');
 });
 
-test('of many hostile texts, a page renders only some as Markdown, so that it is shown soon', async () => {
+test('a page renders only some of many hostile texts as Markdown, so that it loads quickly', async () => {
   const id = await start();
   const content = '\n- a'.repeat(2_000);
   for (let n = 0; n < 40; n++)
@@ -137,7 +137,7 @@ test('a file that is refused on the page of a session leaves the typed text and 
   assert.match(refused.text, new RegExp(`name="/attachment_ids"[^>]*value="${file!.id}"`));
 });
 
-test('a message is not sent without the file that was chosen for it and not added', async () => {
+test('a message is not sent if a file was chosen for it but not added', async () => {
   const id = await start();
   const fields = { ...ofTenant, ...key(), ':session_id': id, '/role': 'user', '/content': 'See the log.' };
   const refused = await p.submit('/console/run/appendMessage', { ...fields, upload: 'build.log' }, OWN_PAGE);
@@ -176,7 +176,7 @@ test('a session is interrupted and cancelled on its page; one that has ended is 
   assert.match(await open(`${p.base}/sessions/${next}`), new RegExp(`/sessions/${id}"[^>]*>an earlier session`));
 });
 
-test('who may only read the chats of an agent sees its sessions without the forms; without this, the page does not exist', async () => {
+test('visitors who may only read the chats of an agent see its sessions without forms; others get 404 for the page', async () => {
   const id = await start();
   await ask(id, 'Merge it');
   const viewer = await addMember(p, 'MEMBER', p.tenant_id, 'viewer@example.com');

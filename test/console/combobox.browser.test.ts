@@ -104,7 +104,7 @@ browserTest('in a form, a typed text is chosen if it means one agent; otherwise 
   await page.context().close();
 });
 
-browserTest('a text that is typed in a filter is chosen if the focus goes on in the filters', async () => {
+browserTest('a text that is typed in a filter is chosen if the focus moves to another filter', async () => {
   const { agents } = given!;
   await onList(async (page) => {
     await page.fill(AGENT, 'refund');
@@ -145,7 +145,7 @@ browserTest('without JavaScript, the same filter is a select with the same names
   await page.context().close();
 });
 
-browserTest('with more agents than a select may have, the combobox searches them while one types', async () => {
+browserTest('with more agents than a select may have, the combobox searches them while the user types', async () => {
   const { p } = given!;
   for (let index = 0; index < 198; index++) await createAgent(p, `Worker ${index}`);
   await p.waitForProjections();

@@ -103,7 +103,7 @@ test('the page of audit heads lists each head with a check that runs in the brow
   assert.match(text, /<script type="module" src="[^"]*proof-check\.mjs"/);
 });
 
-test('the pages of resources link to their audit entries, and the exports of a page have its position and filters: two have the same bytes', async () => {
+test('pages of resources link to their audit entries; two exports of a page with its filters have equal bytes', async () => {
   for (const [path, id] of [
     [`/integrations/${integration}`, integration],
     [`/deliveries/${delivery}`, delivery],

@@ -98,7 +98,7 @@ test('a page that is opened while the read models are down keeps its navigation,
   assert.not.match(again.text, /data-incomplete|data-retry|data-problem/);
 });
 
-test('if one call of a page fails for a moment, also a page that does not follow the changes tries again', async () => {
+test('if one API call of a page fails briefly, the page tries again, even if it does not follow changes', async () => {
   const reads = p.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
   const { page: original } = reads;
   const path = `${p.base}/agents?as_of=${encodeURIComponent(new Date(Date.now() + 1).toISOString())}`;
@@ -157,7 +157,7 @@ test('a form with too many bytes is refused after the first of them, before anyb
   assert.ok(json.state.read <= 8_192, `${json.state.read} bytes were read`);
 });
 
-test('an error in the code of a page is answered with a page that says so and has the security headers; the frame stays', async () => {
+test('an error in the code of a page gives a page that says so, with the security headers and the navigation', async () => {
   const broken = page({
     path: '/console/t/:tenant_id/broken',
     permit: 'any',

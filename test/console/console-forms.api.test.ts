@@ -69,7 +69,7 @@ test('if a field of a form is invalid, its message is shown beside it, and all i
   assert.is((await submit('createAgent', corrected)).status, 303);
 });
 
-test('a limit of a duration that is passed is reported in units that people read, above the form and at its field', async () => {
+test('a duration beyond its limit is reported in units that people read, above the form and at its field', async () => {
   const integration = await createIntegration(p, agent, 'Rotated');
   const typed = { '/overlap_seconds': '8', '_unit/overlap_seconds': 'days' };
   const answer = await submit('rotateWebhookSecret', await fill('rotateWebhookSecret', `${ofTenant}&id=${integration}`, typed));
@@ -185,7 +185,7 @@ test('a delivery can be sent again with the form on its page', async () => {
   assert.match(answer.headers.get('location')!, new RegExp(`/deliveries/${id}`));
 });
 
-test('a form says the name of the resource that it is about: of the one it changes, or of the nearest one above', async () => {
+test('a form names the resource that it changes or, if there is none, the nearest parent resource', async () => {
   const subjectOf = async (operation: string, query: string) =>
     /<p class="form-subject">About <strong>([^<]*)<\/strong>/.exec((await p.open(`/console/run/${operation}?${query}`)).text)?.[1];
   const named = `${ofTenant}&agent_id=${await createAgent(p, 'Named and shown')}`;

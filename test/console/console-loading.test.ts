@@ -23,7 +23,7 @@ const loaded = (fetch: () => Response | Promise<Response>) =>
   ({ assets: { find: () => null }, fetch }) as unknown as Awaited<ReturnType<Load>>;
 
 for (const path of ['/console', '/console/sign-in', '/console/t/demo/agents'])
-  test(`if the console cannot be loaded, ${path} is a page and not JSON`, async () => {
+  test(`if the console cannot be loaded, the response to ${path} is a page and not JSON`, async () => {
     const { app, logged } = consoleWith(() => Promise.reject(missingModule));
     const response = await app.request(path);
     assert.is(response.status, 500);
@@ -32,7 +32,7 @@ for (const path of ['/console', '/console/sign-in', '/console/t/demo/agents'])
     assert.equal(logged, [missingModule]);
   });
 
-test('a page whose drawing throws is a page and not JSON', async () => {
+test('an error while a page is rendered gives a page and not JSON', async () => {
   const { app } = consoleWith(() => Promise.resolve(loaded(() => Promise.reject(missingModule))));
   assert.match(await (await app.request('/console')).text(), /^<!doctype html>/);
 });

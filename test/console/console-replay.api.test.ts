@@ -36,7 +36,7 @@ const submit = (operation: string, fields: URLSearchParams) =>
     headers: { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE },
   });
 
-test('the link to all deliveries that match leads to a form that shows their number first, with the filters and the present as their end', async () => {
+test('the link to all matching deliveries opens a form with their number, the filters, and the present as the end', async () => {
   const list = await p.open(`${p.base}/deliveries?event=push`);
   const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);
   assert.is(form.status, 200, form.text.slice(0, 300));
@@ -238,7 +238,7 @@ test('a held delivery says on its page and in the list why it waits, and can be 
   assert.match(released.text, new RegExp(`Was held<span class="quiet"> ${why}<[\\s\\S]*Released by [^<]*: It is urgent<`));
 });
 
-test('a form whose period is no time shows what was typed, with its error', async () => {
+test('if a period in a form is not a valid time, the form shows what was typed, with an error', async () => {
   const url = `/console/run/replayTenantDeliveries?tenant_id=${p.tenant_id}&to=soon`;
   const shown = await p.open(url);
   assert.is(shown.status, 200, shown.text);

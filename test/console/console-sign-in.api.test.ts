@@ -14,7 +14,7 @@ test('signing in with an API key opens the page that the visitor had requested',
   assert.is((await p.open(p.base, sessionOf(answer))).status, 200);
 });
 
-test('a form without a valid session leads to itself after the sign-in, which says that nothing was saved', async () => {
+test('a form that was sent without a valid session is shown after the sign-in, which says that nothing was saved', async () => {
   const form = `/console/run/createAgent?tenant_id=${p.tenant_id}`;
   for (const session of ['', `${(await p.signIn()).slice(0, -4)}AAAA`]) {
     const sent = await p.submit('/console/run/createAgent', { ':tenant_id': p.tenant_id, '/name': 'A', '/slug': 'a' }, undefined, session);

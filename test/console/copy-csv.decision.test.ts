@@ -42,7 +42,7 @@ const CELLS: readonly (readonly [source: string, text: string, cell: string])[] 
   ['JSON', '{"a":"x;=1","b":-5}', '{"a":"x;\'=1","b":-5}'],
 ];
 
-test('a text gets an apostrophe wherever a cell could begin as a formula, at its start or behind any separator', () => {
+test('a text gets an apostrophe wherever a cell could begin as a formula: at its start and after any separator', () => {
   for (const [source, text, cell] of CELLS) {
     assert.is(withoutFormulas(text), cell, source);
     assert.is(csvOf([{ a: text }]), `"a"\r\n"${cell.replaceAll('"', '""')}"\r\n`, source);
@@ -65,7 +65,7 @@ const cellsOf = (csv: string, separator: string): string[] => {
   return [...csv.split(/\r|\n/).flatMap((line) => line.split(separator)), ...quoted];
 };
 
-test('whatever is written, no program reads a formula, and each text can be read again', () => {
+test('whatever the text, no program reads a formula in the CSV, and the text can be read again', () => {
   const pieces = [...',;|\t\r\n\'" =+-@＝－ab'];
   let seed = 1;
   const next = (): number => {

@@ -86,7 +86,7 @@ test('the chart has the five agents that cost the most, all others, the period b
   p.clock.now = () => Date.now();
 });
 
-test('the budgets of all agents are listed, the fullest first, with what their sum is made of', async () => {
+test('the budgets of all agents are listed, the fullest first, with the parts that make up each sum', async () => {
   const limited: string[] = [];
   for (const [name, limit, amount] of [
     ['Roomy', 10, 1],

@@ -8,7 +8,7 @@ import { addMember } from '../fixtures/users.ts';
 const p = await startConsole();
 const path = `${p.base}/credentials`;
 
-test('the page of credentials names the agents that have each, since when, and takes it back from one of them', async () => {
+test('the page of credentials names the agents that have each, since when, and can take it from one of them', async () => {
   const [triage, reviewer] = [await createAgent(p, 'Triage'), await createAgent(p, 'Reviewer')];
   const body = { host: 'db.example.com', database: 'orders', username: 'reporting', password: 'a-password' };
   const { id } = (await p.send('POST', `${p.tenant}/database-credentials`, { body })).body as { id: string };
@@ -33,7 +33,7 @@ test('the page of credentials names the agents that have each, since when, and t
   );
 });
 
-test('who may not write credentials sees the page without agents that are hidden from them, and without changes', async () => {
+test('visitors who may not write credentials see the page without hidden agents and without changes', async () => {
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'member@example.com');
   const page = await p.open(path, await p.signIn(member.key));
   assert.is(page.status, 200);

@@ -18,7 +18,7 @@ test('in two texts of several lines, the lines that differ are marked, and long 
   assert.match(html, /<div>line 1<\/div><div class="quiet">7 equal lines<\/div><div>line 9<\/div>/);
 });
 
-test('texts without a common word, and values that are no texts, are shown as they are', () => {
+test('texts without a common word, and values that are not texts, are shown as they are', () => {
   assert.match(shown('alpha', 'beta'), /<del>alpha<\/del><\/td><td><ins>beta<\/ins>/);
   assert.match(shown(null, { a: 1 }), /<del>—<\/del>[\s\S]*<ins>\{&quot;a&quot;:1\}<\/ins>/);
 });

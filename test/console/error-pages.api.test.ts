@@ -87,7 +87,7 @@ const CASES: readonly Failing[] = [
     what: 'a method that a guide does not support',
     ...{ status: 405, path: '/guides', method, headers: HTML, reason: /changes nothing/ },
   })),
-  { what: 'the address of a form', status: 405, path: '/console/sign-out', reason: /is no page/ },
+  { what: 'the address of a form', status: 405, path: '/console/sign-out', reason: /is not a page/ },
   {
     what: 'a form of another site',
     ...{ status: 403, path: '/console/run/createAgent', fields: createForm, headers: FOREIGN, reason: /accepted only from pages of/ },

@@ -45,7 +45,7 @@ test('in a changed export, the first problem that the browser names is at the ch
   }
 });
 
-test('a file that is no export is refused at its first line', async () => {
+test('a file that is not an export is refused at its first line', async () => {
   const { problems } = await checkExport(Buffer.from('{"id":"x"}\n'));
   assert.is(problems[0]?.line, 1);
   assert.match(String(problems[0]?.text), /not a line of an export/);

@@ -62,7 +62,7 @@ test('a field for several values with nothing but separators is refused like an 
       assert.equal(refusedBy(one, name, undefined, left), [`/${name} is missing`], left);
 });
 
-test('browsers accept several values in a field for several, whose limits are those of one value', () => {
+test('browsers accept several values in a field for several values, each within the limits of one value', () => {
   for (const { one, name } of SEVERAL) {
     const control = new RegExp(`<input[^>]*name="/${name}"[^>]*>`).exec(optionHtml(one))![0];
     assert.not.match(control, /\s(pattern|minlength|maxlength)=/);
@@ -73,7 +73,7 @@ test('an option is accepted if its fields are filled in', () => {
   for (const one of OPTIONS) assert.equal(refusedBy(one, '', undefined), [], `${one.operation} ${one.option.value}`);
 });
 
-test('no needed field of an option is marked as optional, and browsers insist on none, because it can be hidden', () => {
+test('no required field of an option is marked as optional, and none is required by the browser, as it can be hidden', () => {
   for (const one of OPTIONS) {
     const html = optionHtml(one);
     assert.not.match(html, /class="quiet optional"|\srequired/, `${one.operation} ${one.option.value}`);

@@ -70,23 +70,23 @@ test('the limits of a number with a unit are shown, and reported by the API, in 
   assert.is(dates.message, 'must not be before the first day');
 });
 
-test('a default is written in its field, and is not sent if it stays', () => {
+test('a default value is shown in its field, and is not sent if it is not changed', () => {
   assert.equal(sentBy('rotateWebhookSecret', { '/overlap_seconds': '1', '_unit/overlap_seconds': 'days' }), {});
   assert.match(html('createCronJob', {}), /name="\/max_retries"[^>]*value="3"/);
 });
 
-test('times are typed in the zone of the form, and what was drawn is sent unchanged', () => {
+test('times are entered in the time zone of the form; a time that was not changed is sent as it was', () => {
   const at = '2027-03-28T00:30:00.000Z';
   assert.is(localText(at, 'Europe/Berlin'), '2027-03-28T01:30');
   assert.is(localText('2027-03-28T00:30:05.250Z', 'UTC'), '2027-03-28T00:30:05.250');
   assert.is(instantOf('2027-03-28T01:30', 'Europe/Berlin'), at);
-  assert.is(instantOf('soon', 'Europe/Berlin'), 'soon', 'the API refuses what is no time');
+  assert.is(instantOf('soon', 'Europe/Berlin'), 'soon', 'the API refuses what is not a time');
   const key = { '/expires_at': '2027-03-28T01:30', _zone: 'Europe/Berlin' };
   assert.equal(sentBy('createApiKey', { ...key, '/name': 'CI' }), { name: 'CI', expires_at: at });
   assert.is(sentBy('createApiKey', key, { expires_at: '2027-03-28T00:30:00Z' }).expires_at, '2027-03-28T00:30:00Z');
 });
 
-test('bytes are typed as text; bytes that are no text stay as they are', () => {
+test('bytes are entered as text; bytes that are not text stay as they are', () => {
   const sent = sentBy('createCronJob', { '/body_bytes': 'é\r\n' });
   assert.is(Buffer.from(String(sent.body_bytes), 'base64').toString(), 'é\n');
   const binary = Buffer.from([0xff, 0xfe, 0]).toString('base64');
@@ -94,7 +94,7 @@ test('bytes are typed as text; bytes that are no text stay as they are', () => {
   assert.is(sentBy('updateCronJob', { '/body_bytes': binary, '_coded/body_bytes': '1' }, {}).body_bytes, binary);
 });
 
-test('only the fields of the chosen way are sent; a field that had a value is emptied', () => {
+test('only the fields of the chosen option are sent; a field that had a value is cleared', () => {
   const typed = {
     '/name': 'n',
     '/cron_expr': '0 9 * * *',
@@ -130,7 +130,7 @@ test('an option of another kind of guardrail rule is not sent', () => {
   );
 });
 
-test('the short name of an agent is made of its name unless one is typed', () => {
+test('the slug of an agent is derived from its name unless one is entered', () => {
   assert.is(sentBy('createAgent', { '/name': 'Größe & Co', '/slug': '' }).slug, 'grosse-co');
   assert.is(sentBy('createAgent', { '/name': 'Reviewer', '/slug': 'other' }).slug, 'other');
   assert.is(slugOf('  --Ünïcode 1 '), 'unicode-1');
@@ -141,7 +141,7 @@ test('errors of the path and of the query are at their fields', () => {
   assert.equal([...errorMap(errors).keys()], [':agent_id', '?since', '/name']);
 });
 
-test('names, values and descriptions of the API become words of people, or are left out', () => {
+test('names, values and descriptions of the API are shown in plain words, or are left out', () => {
   assert.equal(
     [labelOf('cron_expr'), labelOf('display_name'), labelOf('hourly_limit_usd')],
     ['Cron expression', 'Display name', 'Limit per hour'],

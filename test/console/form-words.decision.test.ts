@@ -82,7 +82,7 @@ test('every field of every operation has a control in its form, or is set by an 
   assert.equal(missing, []);
 });
 
-test('each layout names fields that its operation has, and needs no more marks than the styles know', () => {
+test('each layout names only fields of its operation, and uses only marks for which there are styles', () => {
   for (const [operation, layout] of Object.entries(LAYOUTS)) {
     const names = new Set(topFields(formFor(operation, operations[operation]!)).map(({ name }) => name || 'items'));
     const inLayout = [...Object.keys(layout.fields ?? {}), ...Object.keys(layout.shownIf ?? {})];

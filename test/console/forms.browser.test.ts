@@ -80,7 +80,7 @@ browserTest('on a phone, no form of the usual tasks has to be scrolled sideways,
   }),
 );
 
-browserTest('of several ways, only the fields of the chosen one are shown and sent', () =>
+browserTest('only the fields of the chosen option are shown and sent', () =>
   onForm(1440, async (page, goTo) => {
     const { p } = given!;
     const shown = () =>
@@ -103,7 +103,7 @@ browserTest('of several ways, only the fields of the chosen one are shown and se
   }),
 );
 
-browserTest('the summary of a form follows what is chosen in its further settings', () =>
+browserTest('the summary of a form is updated when its further settings change', () =>
   onForm(1440, async (page, goTo) => {
     await goTo('replay');
     const summary = page.locator('[data-summary]');

@@ -85,7 +85,7 @@ test('the list says since when its deliveries were given up, and offers to send 
   assert.match(await page(form), /Given up since/);
 });
 
-test('a time since which deliveries were given up that is no time is refused, with the reason', async () => {
+test('a request with an invalid time in given_up_from is refused, and the page shows the reason', async () => {
   const answer = await p.send('GET', `${p.tenant}/deliveries?given_up_from=yesterday`);
   assert.is(answer.status, 422, answer.text);
   assert.match(await page(`${p.base}/deliveries?given_up_from=yesterday`), /given_up_from/);

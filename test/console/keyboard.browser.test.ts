@@ -81,7 +81,7 @@ browserTest('`/` focuses the first filter of a list, also if the filters are clo
     });
 });
 
-browserTest('`j` and `k` move through the rows of each list, also of lists whose rows are no links', async () => {
+browserTest('`j` and `k` move through the rows of each list, also of lists whose rows are not links', async () => {
   const lists = ['/agents', '/deliveries', '/integrations', '/sessions', '/access', '/members', '/audit', '/events', '/api-keys'];
   const rows = `[...document.querySelectorAll('main :is(table.list tbody tr, ol.history > li[data-id])')]`;
   const rowNow = `${rows}.findIndex((row) => row.contains(document.activeElement))`;
@@ -117,7 +117,7 @@ browserTest('in the month calendar, arrow keys move from day to day, and Enter o
   });
 });
 
-browserTest('`[` goes one event back from a page of the present, `]` forth, and `n` to the present', async () => {
+browserTest('`[` goes one event back from a page of the present, `]` one event forward, and `n` to the present', async () => {
   const { p, seeded } = given!;
   const path = `${p.base}/agents/${seeded.agent}`;
   await onPage(path, async (page) => {

@@ -103,7 +103,7 @@ browserTest('after 20 seconds without a message, the page says since when it tri
   await page.context().close();
 });
 
-browserTest('if a redraw gets no answer, the page gives it up, and shows the change by another one', async () => {
+browserTest('if a redraw gets no answer, the page abandons it, and another redraw shows the change', async () => {
   const { p, integration } = given!;
   const { page } = await given!.openLive('/deliveries');
   let redraws = 0;

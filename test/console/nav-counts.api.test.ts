@@ -41,7 +41,7 @@ await seedSession(p, agent);
 
 const SEEN = { Sessions: '1 waiting for you', Agents: '1 stopped' };
 
-test('the first page of a browser, and each after it, has the numbers, what they count for screen readers, and no zero', async () => {
+test('every page of a browser shows the counts, describes them to screen readers, and shows no zero', async () => {
   for (const path of [p.base, `${p.base}/members`, `/console/run/createAgent?tenant_id=${p.tenant_id}`])
     assert.equal(await open(path), SEEN, path);
 });
@@ -127,7 +127,7 @@ test('neither a page of the past nor one that a super-admin opened for reading c
   assert.not.match(glass.text, UNKNOWN);
 });
 
-test('while the counts cannot be read, pages are complete without them, and after a change they have none before it', async () => {
+test('while the counts cannot be read, pages are complete without them, and after a change no page shows older ones', async () => {
   const stuck: (rows: Rows) => Rows = (rows) =>
     ((query: never, args: never) => (countsSessions(args) ? Promise.reject(new Error('No answer')) : rows(query, args))) as Rows;
   const cookie = await p.signIn();

@@ -92,7 +92,7 @@ browserTest('one step back leads from deliveries that were opened beside the lis
   await end();
 });
 
-browserTest('a click with a key, a phone, and a browser without JavaScript go to the page of the delivery', async () => {
+browserTest('a click with a modifier key, a phone, and a browser without JavaScript open the page of the delivery', async () => {
   const id = given!.ids[0]!;
   const { page: wide, end } = await opened(1280);
   const [tab] = await Promise.all([

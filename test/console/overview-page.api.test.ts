@@ -85,7 +85,7 @@ test('what needs attention names its cause, leads to it, and has one next step',
   for (const row of rows) assert.ok((row.match(/class="button/g) ?? []).length <= 1, row);
 });
 
-test('an API key that expires is renewed on the page of keys, not with a form that knows its name alone', async () => {
+test('an API key that expires is renewed on the page of keys, not with a form that gets only its name', async () => {
   const expires_at = new Date(Date.now() + 86_400_000).toISOString();
   await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Reader', expires_at, read_only: true } });
   await p.waitForProjections();

@@ -49,7 +49,7 @@ for (const every of [5, 100, 450, 700, 900, 1_500, 4_000])
       assert.ok(Math.min(...gaps) >= 500, `only ${Math.min(...gaps)} ms between two refreshes`);
     });
 
-test('while changes go on, refreshes that take 300 ms start every three seconds, and even slower ones at least every four seconds', () => {
+test('while changes continue, refreshes that take 300 ms start every three seconds, and even slower ones at least every four seconds', () => {
   const gapsFor = (duration: number) => {
     const { starts } = simulate({ every: 50, duration });
     return starts.slice(2).map((at, index) => at - starts[index + 1]!);

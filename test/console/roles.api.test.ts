@@ -194,7 +194,7 @@ for (const [name, cookie] of Object.entries(visitors))
 /** The kinds of data without an id, because a tenant has only one of each, such as its settings. */
 const WITHOUT_ID = ['guardrails'];
 
-test('what a page marks with a kind has an id, too; pages of resources and results of a search are marked', async () => {
+test('every element that a page marks with a kind also has an id; resource pages and search results are marked', async () => {
   const wrong: string[] = [];
   const search = { name: 'the search', url: `${p.base}/find?q=a`, permit: 'any' };
   for (const { name, url } of [...pages, search]) {

@@ -67,7 +67,7 @@ test('the calendar of a day, week or month has the number of runs of each job an
   }
 });
 
-test('a day of the calendar has the times of a rare job, and the numbers of a frequent one by decision', async () => {
+test('a day of the calendar has the times of a rare job, and the counts by decision of a frequent one', async () => {
   const { text } = await open(week);
   assert.match(text, /class="mark fired" title="fired">[\s\S]{0,300}<time datetime="2126-03-04T09:00:00.000Z">09:00<\/time>/);
   assert.match(text, /class="mark suppressed" title="suppressed: blackout, predicted">/);

@@ -7,7 +7,7 @@ import { formIn, submittedBy } from '../fixtures/html-form.ts';
 const p = await startConsole();
 const start = `${p.base}/start`;
 
-test('without a provider, the first steps lead to a test delivery through an address for own programs', async () => {
+test('without a provider, the first steps lead to a test delivery through a webhook URL for custom senders', async () => {
   await createAgent(p, 'Reviewer');
   await p.waitForProjections();
   const { text } = await p.open(start);

@@ -76,7 +76,7 @@ browserTest('with pointer and keyboard: ask an agent a question and stop its ans
               await eventually('the runner stops', () => record.signals.length === record.questions.length);
               await page.waitForSelector('[data-kind="draft"]', { state: 'detached', ...timeout() });
               assert.is(record.questions.at(-1), `Why did the refund fail? (${name})`);
-              assert.is(await page.locator('[data-form="appendMessage"] textarea').count(), 1, 'the session goes on');
+              assert.is(await page.locator('[data-form="appendMessage"] textarea').count(), 1, 'the session continues');
             },
           },
           {},

@@ -84,7 +84,7 @@ test('a Postgres client connects with the URL of a runtime, whatever user, passw
   }
 });
 
-test('giving and taking again change nothing, and the audit log has one sentence for each change', async () => {
+test('giving or taking a credential a second time changes nothing; the audit log has one sentence for each change', async () => {
   const agent = await newAgent();
   const { id } = await newDatabase('twice.example.com');
   for (const status of [200, 200]) assert.is((await give(agent, id)).status, status);
@@ -98,7 +98,7 @@ test('giving and taking again change nothing, and the audit log has one sentence
   assert.match(sentences[1]!, /gave the credential re:porter@twice\.example\.com:5432\/or\/ders to the agent “Agent”/);
 });
 
-test('only linked identities of the tenant itself can be given', async () => {
+test('only linked identities of the tenant itself can be given to an agent', async () => {
   const agent = await newAgent();
   const gone = (await newDatabase('gone.example.com')).id;
   await unlink(gone);
@@ -241,7 +241,7 @@ test('a copy, a deleted and restored agent, and an earlier revision carry no cre
   assert.equal([await listed(agent), await runtimeOf(agent)], [[], []]);
 });
 
-test('giving and taking need both permissions, and seeing what the agent has needs that of reading it', async () => {
+test('giving and taking need both permissions; reading the credentials of an agent needs that of reading the agent', async () => {
   const agent = await newAgent();
   const { id } = await newDatabase('guarded.example.com');
   const members = { owner: await addMember(p, 'MEMBER'), viewer: await addMember(p, 'MEMBER', p.tenant_id, 'viewer@example.com') };
@@ -264,7 +264,7 @@ test('giving and taking need both permissions, and seeing what the agent has nee
   }
 });
 
-test('the list of an earlier time has what the agent had then', async () => {
+test('an as-of list has the credentials that the agent had at that time', async () => {
   const agent = await newAgent();
   const [one, two] = [await newDatabase('one.example.com'), await newDatabase('two.example.com')];
   await give(agent, one.id);
@@ -274,7 +274,7 @@ test('the list of an earlier time has what the agent had then', async () => {
   assert.equal(idsIn(await listed(agent, `?as_of=${token}`)), [two.id, one.id]);
 });
 
-test('a runtime that a runner has already is no longer answered with 304 after a credential is given or taken', async () => {
+test('a conditional read of a runtime does not get 304 after a credential is given to the agent or taken from it', async () => {
   const agent = await newAgent();
   const { id } = await newDatabase('etag.example.com');
   const read = (etag: string) => p.send('GET', `${agent.path}/runtime`, { key: agent.runner, headers: { 'if-none-match': etag } });

@@ -64,7 +64,7 @@ test('an account of the tenant that was given to an agent is in its runtime, wit
   assert.equal(afterExpiry, [], 'expired tokens are left out');
 });
 
-test('an account of an agent cannot be given, neither to it nor to another one', async () => {
+test('a linked identity of an agent cannot be given to that agent or to another one', async () => {
   const { path } = await createAgent();
   const { path: other } = await createAgent();
   const { identity } = await connect(path, 'google');
@@ -182,7 +182,7 @@ const TAKEN: Readonly<Record<string, [number, object, string]>> = {
   'scopes in a list': tokens({ scope: ['api', 'read_user'] }),
   'scopes with commas (GitHub, Linear)': tokens({ scope: 'api,read_user' }),
   'a lifetime that is a text': tokens({ expires_in: '3600' }),
-  'a lifetime that is no number': tokens({ expires_in: 'never' }),
+  'a lifetime that is not a number': tokens({ expires_in: 'never' }),
   'a lifetime below 0': tokens({ expires_in: -1 }),
   ...Object.fromEntries(
     [false, true, 0, 7, {}, [], [{}]].flatMap((value) =>
@@ -205,7 +205,7 @@ const TAKEN: Readonly<Record<string, [number, object, string]>> = {
   ],
 };
 
-test('an answer with tokens is taken, whatever is missing or unusual in its other members', async () => {
+test('a token response is accepted, whatever is missing or unusual in its other fields', async () => {
   for (const [name, [status, headers, body]] of Object.entries(TAKEN)) {
     other.intercept((_, response) => {
       response.writeHead(status, headers as Record<string, string>).end(body);

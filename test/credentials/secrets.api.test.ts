@@ -107,7 +107,7 @@ const eventText = (value: unknown): string =>
     return one instanceof Uint8Array ? Buffer.from(one).toString('latin1') : one;
   });
 
-test('none of 40 secrets is in a response, event, row, message or log line but the runtime, in any of 8 encodings', async () => {
+test('none of 40 secrets is in a response (except the runtime), event, row, message or log line, in 8 encodings', async () => {
   await sendSecrets();
   await giveDatabases();
   await readEverything();

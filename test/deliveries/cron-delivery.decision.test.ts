@@ -14,7 +14,7 @@ const BODIES: readonly (readonly [label: string, body: Buffer, type: string])[] 
   ['JSON', Buffer.from('{"a":1}'), 'application/json'],
   ['text', Buffer.from('Guten Tag, Jürgen'), 'text/plain; charset=utf-8'],
   ['text that only begins like JSON', Buffer.from('{"a":'), 'text/plain; charset=utf-8'],
-  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), 'application/octet-stream'],
+  ['bytes that are not text', Buffer.from([0xff, 0xfe, 0x00]), 'application/octet-stream'],
 ];
 
 for (const [label, body, type] of BODIES) {

@@ -42,7 +42,7 @@ test('a preview is read from the log once; after an erasure, it is read again', 
   assert.equal(reads, [...ids, 'd1']);
 });
 
-test('the preview of a blocked delivery is read anew each time, because its release may redact it', async () => {
+test('the preview of a blocked delivery is read each time, because its release may redact it', async () => {
   const { state, reads, read, receive } = given();
   state.isBlocked = true;
   await read('a');

@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 
 const { p, succeed, expose, call, invocationsOf } = await createSkillPlatform();
 
-test('a call beyond a rate that holds is answered like others, waits, and is an invocation', async () => {
+test('a call beyond a rate that holds calls is answered like others, waits, and is listed as an invocation', async () => {
   await succeed('PUT', `${p.tenant}/guardrails`, [{ name: 'busy', kind: 'rate', options: { max: 1, per_seconds: 3_600 }, action: 'hold' }]);
   const exposed = await expose();
   const answers = [await call(exposed.hook, exposed.token, '{"a":1}'), await call(exposed.hook, exposed.token, '{"a":2}')];

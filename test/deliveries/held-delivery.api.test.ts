@@ -71,7 +71,7 @@ const sentOf = (ids: readonly string[]) =>
 
 const minute = (n: number, seconds = 0): string => new Date(Date.UTC(2026, 2, 2, 10, n, seconds)).toISOString();
 
-test('beyond a rate that holds, deliveries wait redacted, and go on at this rate, in order, before newer ones', async () => {
+test('deliveries beyond a rate that holds them wait redacted, and continue at this rate, in order, before newer ones', async () => {
   const agent = await newAgent();
   const hook = await connect(agent, [RATE, KEYS]);
   const ids: string[] = [];
@@ -104,7 +104,7 @@ test('beyond a rate that holds, deliveries wait redacted, and go on at this rate
   assert.is(p.log.events.length, length);
 });
 
-test('two processes and a repeat hand on a held delivery once', async () => {
+test('a held delivery is passed on once, even by two processes and after a repetition', async () => {
   const hook = await connect(await newAgent());
   const ids: string[] = [];
   for (let n = 0; n < 4; n++) ids.push(await deliver(hook, minute(20, n)));
@@ -128,7 +128,7 @@ test('a person releases a held delivery at once, and it is not redacted again', 
   for (let n = 0; n < 3; n++) ids.push(await deliver(hook, minute(40, n)));
   const held = ids[2]!;
   const again = await p.send('POST', `${p.tenant}/deliveries/${held}/redeliver`, { body: {} });
-  assert.equal([again.status, /goes on by itself: to send it now, release it/.test(again.text)], [409, true]);
+  assert.equal([again.status, /continues by itself: to send it now, release it/.test(again.text)], [409, true]);
   const dry = await p.send('POST', `${p.tenant}/deliveries/replay`, { body: { integration_id: hook, dry_run: true } });
   assert.is((dry.body as Json).total, 2);
   const answer = await p.send('POST', `${p.tenant}/deliveries/${held}/release`, { body: { reason: 'It is urgent' } });
@@ -171,7 +171,7 @@ test('a held delivery waits while its agent is inactive or its integration pause
   assert.equal(((await shown(held)).released as Json).from, from);
 });
 
-test('a held delivery that cannot be read stays held, and stops no other source and no later one of its own', async () => {
+test('a held delivery that cannot be read stays held, and delays neither other sources nor its own later deliveries', async () => {
   const agent = await newAgent();
   const [first, second] = [await connect(agent), await connect(agent)];
   const ids: string[] = [];
@@ -188,7 +188,7 @@ test('a held delivery that cannot be read stays held, and stops no other source 
   assert.is(await statusOf(ids[2]!), 'waiting');
 });
 
-test('what was held is redacted by the rules that apply when it goes on', async () => {
+test('a held delivery is redacted by the rules that apply when it continues', async () => {
   const hook = await connect(await newAgent());
   const ids: string[] = [];
   for (let n = 0; n < 4; n++) ids.push(await deliver(hook, minute(65, n), `{"n":${n},"key":"AKIA0123456789ABCDEF"}`));
@@ -203,7 +203,7 @@ test('what was held is redacted by the rules that apply when it goes on', async 
   );
 });
 
-test('if the rule that holds a delivery is removed, the delivery goes on', async () => {
+test('if the rule that holds a delivery is removed, the delivery continues', async () => {
   const hook = await connect(await newAgent());
   const ids: string[] = [];
   for (let n = 0; n < 3; n++) ids.push(await deliver(hook, minute(70, n)));
@@ -212,7 +212,7 @@ test('if the rule that holds a delivery is removed, the delivery goes on', async
   assert.equal(sentOf(ids), ids);
 });
 
-test('outside the working hours, deliveries from Slack wait until these start if the agent holds them', async () => {
+test('outside the working hours, deliveries from Slack wait until the working hours start if the agent holds them', async () => {
   const agent = await newAgent();
   const { secret, headersOf } = SIGNERS.slack;
   const hook = await created('webhook-integrations', { provider: 'slack', agent_id: agent, label: 'Chat', secret });
@@ -246,7 +246,7 @@ test('outside the working hours, deliveries from Slack wait until these start if
   assert.equal([counts, sentOf(ids)], [[1, 1, 2, 3], ids]);
 });
 
-test('only a rule that counts can hold, and a list shows what is held', async () => {
+test('only a rate rule can hold deliveries, and a list shows those that it holds', async () => {
   const rule = { ...KEYS, action: 'hold' };
   const answer = await p.send('PUT', `${p.tenant}/guardrails`, { body: [rule] });
   assert.equal([answer.status, ((answer.body as Json).errors as Json[])[0]!.pointer], [422, '/0/action']);

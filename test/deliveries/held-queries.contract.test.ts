@@ -28,7 +28,7 @@ const readModel = async () => {
 
 const LONGEST_WAITING = Array.from({ length: 100 }, (_, n) => `m${String(AGENTS - n).padStart(3, '0')}`);
 
-test('of more agents than are examined, those are returned whose deliveries have waited longest', async () => {
+test('if there are more agents than are examined, those with the longest waiting deliveries are returned', async () => {
   const reads = await readModel();
   assert.equal(await openAgents(reads, { tenant_id: TENANT }), LONGEST_WAITING);
   const { queues, hasMore } = await openQueuesOfAllTenants(reads);
@@ -50,7 +50,7 @@ const BUDGET_FAILURES: Readonly<Record<string, () => Promise<never>>> = {
 };
 
 for (const [what, spentQueues] of Object.entries(BUDGET_FAILURES))
-  test(`while budgets ${what}, the totals of all tenants have what rules hold, without a time that is over`, async () => {
+  test(`while budgets ${what}, the totals of all tenants contain what rules hold, and no time that is over`, async () => {
     const reads = await readModel();
     const { budget, rate, hours } = await heldOfAllTenants({
       ...{ reads, contextOf: () => ({}) as never, states: { spentQueues } },

@@ -19,7 +19,7 @@ type Stage = {
   readonly beside: () => ReturnType<Stage['given']['startSecondProcess']>;
 };
 
-/** Defines a test with an event store and a platform of its own, which are stopped when the test ends. */
+/** Defines a test with an event store and its own platform, which are stopped when the test ends. */
 const live = (name: string, act: (stage: Stage) => Promise<void>) =>
   test(name, async () => {
     const store = await startStore();

@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  'that messages were published is recorded in one event for many of them; while nothing is published, no event is recorded',
+  'one event records the publication of many messages; while nothing is published, no event is recorded',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     await startReactors(given, await broker.connect());

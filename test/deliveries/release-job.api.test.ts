@@ -141,7 +141,7 @@ test('a damaged body and a job that fails stop neither the rest of the job nor o
   assert.is((await jobOf(broken.id)).status, 'done');
 });
 
-test('a replay without an outcome leaves blocked deliveries out, and one that releases leaves others out', async () => {
+test('a replay without an outcome leaves out blocked deliveries, and one that releases leaves out all others', async () => {
   const { hook, ids } = await blockedBy(['{"a":1}']);
   await p.send('PATCH', `${p.tenant}/webhook-integrations/${hook}`, { body: { is_paused: false } });
   await deliver(hook, '{"a":2}');

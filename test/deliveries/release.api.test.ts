@@ -130,7 +130,7 @@ test('a delivery that a rule has blocked is released once, to the agent that the
   assert.equal(then.json, live);
 });
 
-test('of releases that are requested at the same time, exactly one is recorded', async () => {
+test('if several releases are requested at the same time, exactly one is recorded', async () => {
   const id = await deliverBlocked(platform, '{}');
   const answers = await Promise.all(Array.from({ length: 8 }, () => release(platform, id)));
   assert.equal(answers.map(({ status }) => status).sort(), [202, ...Array(7).fill(409)]);
@@ -176,7 +176,7 @@ test('a release is refused if it cannot be made, and the answer says why and wha
   assert.is(platform.ofType('DeliveryReleased').length, before);
 });
 
-test('a body that is no JSON and a large body are released as they came if nothing redacts them', async () => {
+test('a body that is not JSON, and a large body, are released unchanged if nothing redacts them', async () => {
   await setRules([]);
   const text = (await platform.deliver('{', { 'x-github-delivery': `r-${++sent}` })).json.id as string;
   const filler = JSON.stringify({ filler: 'x'.repeat(1_000_000) });
@@ -195,7 +195,7 @@ test('the facts of a blocked delivery stay as they were recorded when it is rele
   assert.equal((detail.guardrails as Json[]).at(-1), { rule: 'event_filter', verdict: 'block', note: 'ping' });
 });
 
-test('a release whose redacted body is missing, or is another one, is not sent and is logged', async () => {
+test('a release whose redacted body is missing or differs is not sent and is logged', async () => {
   await setRules([REDACT_KEYS]);
   const id = await deliverBlocked(platform, `{"key":"${KEY}"}`);
   assert.is((await release(platform, id)).status, 202);

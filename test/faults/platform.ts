@@ -67,7 +67,7 @@ export const openAndUse = async (dir: string, use: UsePlatform, variables: NodeJ
   }
 };
 
-/** Runs a test with a platform in a directory of its own, as `openAndUse` does. */
+/** Runs a test with a platform in its own directory, as `openAndUse` does. */
 export const withPlatform = (use: UsePlatform, variables: NodeJS.ProcessEnv = {}): Promise<void> =>
   withTempDirectory((dir) => openAndUse(dir, use, variables));
 

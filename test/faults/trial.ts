@@ -110,7 +110,7 @@ const linesOf = (runners: readonly Runner[]): string[] =>
 export const runTrial = async (platform: KillablePlatform, options: TrialOptions): Promise<Report> => {
   const { targets = TARGETS, perSecond = 50, size = SIZE, onProgress = () => {} } = options;
   const { agents, hooks } = await createDataset(platform, size);
-  // Only a runner in a process of its own can be killed.
+  // Only a runner in its own process can be killed.
   const start = targets.includes('runner') ? startRunner : startClientRunner;
   const runners = await Promise.all(agents.map((agent) => start(platform, agent)));
   const startedAt = Date.now();

@@ -31,7 +31,7 @@ for (const text of [
 
 const PLACES = [0, 1, 65_400, 65_470, 65_472, 65_473, 65_500, 65_530, 65_536, 200_000];
 
-test('an active name is found at every place, escaped or not, also where two windows meet', () => {
+test('the name of an active PDF object is found at every place, escaped or not, also where two windows meet', () => {
   for (const name of ['/JavaScript', '/J#61vaScrip#74', '/AA'])
     for (const before of PLACES)
       for (const after of ['', ' ', ' '.repeat(100_000)]) ok(found(' '.repeat(before) + name + after), `${name} after ${before} bytes`);

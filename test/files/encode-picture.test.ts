@@ -24,7 +24,7 @@ const chunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([size, body, checksum]);
 };
 
-/** Makes an animated PNG with one frame of a PNG: its header, and behind it the chunks of the animation. */
+/** Makes an animated PNG with one frame of a PNG: its header, and after it the chunks of the animation. */
 const animated = (png: Buffer): Buffer => {
   const control = Buffer.alloc(8);
   control.writeUInt32BE(1, 0);
@@ -172,10 +172,10 @@ const REFUSED: readonly (readonly [what: string, file: Buffer, message: RegExp])
   ['JPEG XL', Buffer.from('ff0a', 'hex'), /it is a JPEG XL picture/],
   ['PDF', Buffer.from('%PDF-1.7\n'), /it is a PDF document/],
   ['a web page', Buffer.from('<!doctype html><p>'), /it is an HTML page/],
-  ['a text', Buffer.from('no picture'), /it is no picture that is known/],
+  ['a text', Buffer.from('no picture'), /it is not a known type of picture/],
 ];
 
-test('a file that is no accepted picture is refused with what it is', async () => {
+test('a file that is not an accepted picture is refused, and the error says what it is', async () => {
   for (const [what, file, message] of REFUSED) {
     const error = await encodePicture(file).then(
       () => assert.unreachable(what),

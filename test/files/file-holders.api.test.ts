@@ -20,7 +20,7 @@ const download = (content: string | Uint8Array, key = p.key, tenant = p.tenant) 
 const statusFor = async (content: string | Uint8Array, key = p.key, tenant = p.tenant): Promise<number> =>
   (await download(content, key, tenant)).status;
 
-test('the archive of a skill can be read by whoever may see the skill, until it is deleted, and never from another tenant', async () => {
+test('the archive of a skill can be read by anyone who may see the skill, until it is deleted, and never from another tenant', async () => {
   const archive = skillArchive('private-skill');
   const { body, status, text } = await upload(`${p.tenant}/skills/import`, { name: 'upload', filename: 'a.zip', content: archive });
   assert.is(status, 201, text);
@@ -37,7 +37,7 @@ test('the archive of a skill can be read by whoever may see the skill, until it 
   assert.is(await statusFor(archive), 404);
 });
 
-test('a published bundle can be read in the tenant that offers it, and in a tenant that has installed it by whoever may see the skill', async () => {
+test('a published bundle can be read in the tenant that offers it, and in a tenant that has installed it by anyone who may see the skill', async () => {
   const bundle = skillArchive('offered-skill');
   const { id } = (await p.send('POST', `${p.tenant}/marketplace/listings`, { body: { ...LISTING, slug: 'offered' } })).body as Json;
   const version = { name: 'version', content: '1.0.0' };
@@ -56,7 +56,7 @@ test('a published bundle can be read in the tenant that offers it, and in a tena
   assert.is(await statusFor(bundle, buyer.key, buyer.tenant), 200);
 });
 
-test('an imported file of a memory can be read by whoever may see the agent, until the import is undone, and never from another tenant', async () => {
+test('an imported file of a memory can be read by anyone who may see the agent, until the import is undone, and never from another tenant', async () => {
   const agent = await newAgent();
   const content = 'The release branch is cut every second Tuesday.';
   const id = await imported(agent, content, 'handbook.txt');

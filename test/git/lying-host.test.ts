@@ -46,7 +46,7 @@ const FAILING: readonly Failing[] = [
   ['ends within the length of a line', listOf(ref('refs/heads/main'), '00'), 'bad_response'],
   ['has a length that is not hexadecimal', listOf(ref('refs/heads/main'), 'zzzz0000'), 'bad_response'],
   ['has a line of three bytes', listOf('00030000'), 'bad_response'],
-  ['goes on after the flush packet', listOf(ref('refs/heads/main'), '0000', 'nonsense'), 'bad_response'],
+  ['continues after the flush packet', listOf(ref('refs/heads/main'), '0000', 'nonsense'), 'bad_response'],
   ['is HTML', { type: 'text/html', body: '<h1>Hello</h1>' }, 'bad_response'],
   ['is HTML that claims to be a list', { type: RESULT, body: '<h1>Hello</h1>' }, 'bad_response'],
   ['is longer than 4 MiB', listOf(`fff0${'x'.repeat(65_516)}`.repeat(80), '0000'), 'bad_response'],

@@ -26,7 +26,7 @@ const tenants = new Map([['north', 'Northwind']]);
 
 type Found = Partial<NamedQueues> & { readonly asked?: AskedAgents; readonly stopped?: StoppedAgents };
 
-/** Of each agent: whether a runner is connected, and for how many minutes the oldest message has waited for one. */
+/** For each agent: whether a runner is connected, and for how many minutes the oldest message has waited for one. */
 const asked = (...agents: readonly (readonly [isConnected: boolean, minutes: number | null])[]) =>
   [first, second, third].map((one, n) => {
     const [isConnected, minutes] = agents[n]!;
@@ -136,7 +136,7 @@ const succeeds = async (method: string, path: string, body: object): Promise<voi
   assert.ok(status >= 200 && status < 300, text);
 };
 
-test('the queues of all tenants have what waits, which agents have no runner, and which their budgets stop', async () => {
+test('the report on the queues of all tenants names what waits, agents without a runner, and those without budget', async () => {
   const [waiting, stopped] = [await createAgent(p, 'Waiting'), await createAgent(p, 'Stopped')];
   const hooks = [await createIntegration(p, waiting, 'one'), await createIntegration(p, stopped, 'two')];
   p.clock.now = minutesAgo(2);
@@ -172,7 +172,7 @@ test('what is known without the broker is reported while the broker does not ans
   assert.instance(await readers.asked(), Error);
 });
 
-test('of an agent with many credentials, the broker is asked for some of the newest, until one is connected', async () => {
+test('for an agent with many credentials, the broker is asked about a few of the newest until one is connected', async () => {
   const agent = await createAgent(p, 'Restarting');
   const hook = await createIntegration(p, agent, 'many');
   p.clock.now = minutesAgo(2);

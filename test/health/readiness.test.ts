@@ -14,7 +14,7 @@ test('one failure of a part does not degrade the platform', async () => {
   assert.equal([await confirmed(), reads()], [[], 2]);
 });
 
-test('a part that fails twice in a row is reported in the same answer, and then with one reading until it works', async () => {
+test('a part that fails twice in a row is reported in the same answer; later, one failure is enough until it works', async () => {
   const { confirmed, reads } = answering(['NATS'], ['NATS'], ['NATS'], []);
   assert.equal([await confirmed(), reads()], [['NATS'], 2]);
   assert.equal([await confirmed(), reads()], [['NATS'], 3]);

@@ -24,7 +24,7 @@ const CASES: Readonly<Record<string, [cookies: readonly string[], ended: readonl
   'names that only look alike': [named('my_annals_flow_', 0, 20), []],
 };
 
-test('of the attempts of a browser, the newest ten stay; the others and only they end', () => {
+test('a browser keeps its ten newest attempts; all older ones end, and no others', () => {
   for (const [name, [cookies, ended]] of Object.entries(CASES))
     assert.equal(
       endedAttempts(header(cookies)).map((cookie) => cookie.split('=')[0]!),

@@ -51,7 +51,7 @@ test('a time that is not RFC 3339 is refused with the value as it arrived and an
     }
 });
 
-test("the console's address takes a blank before the offset, too", () => {
+test('a URL of the console also accepts a blank before the offset of a time', () => {
   const now = Date.parse('2026-11-27T00:00:00Z');
   assert.is(pastTime('2026-11-26T10:00:00 02:00', now, 'UTC'), '2026-11-26T10:00:00+02:00');
   assert.is(pastTime('2026-11-26t10:00 02:00', now, 'UTC'), '2026-11-26T10:00:00+02:00');

@@ -92,7 +92,7 @@ const isRefusedAt = (schema: z.ZodType, path: readonly string[], text: string): 
   return error?.issues.some((issue) => issue.path.join('/') === path.join('/')) ?? false;
 };
 
-/** The schemas of all request bodies. Of the routes that are not API operations, only one has a body. */
+/** The schemas of all request bodies. Only one of the routes that are not API operations has a body. */
 const bodies: [string, { readonly body?: unknown }][] = [...Object.entries(p.operations), ['acceptInvitation', { body: InvitationAccept }]];
 
 const texts = bodies.flatMap(([name, { body }]) =>

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inBatches } from '../../api/http/in-batches.ts';
 
-test('items are mapped in their order, and never more at once than a batch has', async () => {
+test('items are mapped in order, and at most one batch of them at the same time', async () => {
   for (const [count, size, most] of [
     [0, 3, 0],
     [2, 3, 2],

@@ -4,7 +4,7 @@ import { inspectBody } from '../../domain/bodies/body-inspection.ts';
 import { jsonFault } from '../../domain/json-fault.ts';
 import { jsonFaultAt, scanJson } from '../../domain/json-scanner.ts';
 
-/** Texts that are no JSON, what the owner of the integration reads, and which programs write them. */
+/** Texts that are not JSON, what the owner of the integration reads, and which programs write them. */
 const FAULTS: readonly (readonly [text: string, fault: string, source: string])[] = [
   ['', 'it is empty', 'Jira with "exclude body"'],
   [' \n', 'it ends too early, after 2 bytes', 'blanks'],
@@ -36,11 +36,11 @@ for (const [text, fault, source] of FAULTS)
     assert.is(jsonFault(Buffer.from(text)), fault);
   });
 
-test('JSON has no fault', () => {
+test('valid JSON has no fault', () => {
   for (const text of ['{}', ' [1, -0.5e+3, "a\\u00e9 é", null] ', '0', '"x"']) assert.is(jsonFaultAt(Buffer.from(text)), null, text);
 });
 
-test('a form that should have JSON in its field payload, and has none, is named so', () => {
+test('a form whose field payload should contain JSON but does not is reported as such', () => {
   const question = { media: 'form', forms: 'payload', pointers: [] } as const;
   assert.is(inspectBody(question, Buffer.from('a=1')).fault, 'the form has no field payload');
   assert.is(inspectBody(question, Buffer.from('payload=%7B%ZZ')).fault, 'the field payload has invalid percent-encoding');

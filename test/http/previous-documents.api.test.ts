@@ -31,7 +31,7 @@ const without = (documents: string, missing: readonly string[]): string =>
   );
 
 for (const [path, missing, shown] of LISTS)
-  test(`after an upgrade, ${path.replace(/c\w{24}/, '…')} answers from the documents of the version before`, async () => {
+  test(`after an upgrade, ${path.replace(/c\w{24}/, '…')} is answered from the documents of the previous version`, async () => {
     const { page } = p.reads;
     p.reads.page = async (...given) => {
       const found = await page(...given);

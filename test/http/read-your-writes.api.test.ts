@@ -193,7 +193,7 @@ test("a read waits until the projections that it uses include the caller's lates
   assert.equal(waits, []);
 });
 
-test('after a read has waited for a projection in vain, further reads by the caller do not wait for that projection for one second', async () => {
+test('after a read has waited for a projection without success, reads by the caller do not wait for it for a second', async () => {
   let clock = 0;
   let waits = 0;
   const late = async () => {

@@ -88,7 +88,7 @@ test('at its start, the platform reports an ANNALS_ADMIN_KEY that is unknown, re
     );
     assert.is(await faultOf(state.key), 'it was revoked');
     await ctx.transact(User, state.owner_id, User.change({ is_suspended: true, reason: null }, false));
-    assert.is(await faultOf(first), 'its owner is suspended or is no super-admin');
+    assert.is(await faultOf(first), 'its owner is suspended or is not a super-admin');
   }));
 
 test.run();

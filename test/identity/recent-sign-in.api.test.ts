@@ -84,7 +84,7 @@ signInTest(
     p.clock.now = () => signedInAt + 16 * MINUTE_MS;
     const refusal = [403, 'recent_sign_in_required'];
     assert.equal(await callAll(p, session, user_id), [refusal, refusal, refusal]);
-    assert.is((await call(p, session, 'GET', '/me')).status, 200, 'the session goes on');
+    assert.is((await call(p, session, 'GET', '/me')).status, 200, 'the session continues');
     const byKey = await p.send('PATCH', `/api/v1/admin/users/${user_id}`, { body: { is_super_admin: true } });
     assert.is(byKey.status, 200, 'an API key is not affected');
   },

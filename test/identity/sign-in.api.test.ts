@@ -102,7 +102,7 @@ const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: st
 };
 
 signInTest(
-  'a user whose tenants are all closed for good is refused like a stranger; a user with a closing or suspended tenant can sign in',
+  'a user whose tenants are all closed for good is refused like an unknown user; one with another tenant is not',
   async (stage) => {
     const { p, issuer } = stage;
     const [one, two, left] = [await createSecondTenant(p, 'one'), await createSecondTenant(p, 'two'), await createSecondTenant(p, 'left')];
@@ -196,7 +196,7 @@ signInTest('a token gets 401 unless it is an ID token of the issuer for this ser
     'not valid yet': await issuer.sign({ nbf: now + 120 }),
     'a logout token': await issuer.sign({}, { typ: 'logout+jwt' }),
     'issued in the future': await issuer.sign({ iat: now + 7_200 }),
-    'a time of issue that is no number': await issuer.sign({ iat: '0' as never }),
+    'a time of issue that is not a number': await issuer.sign({ iat: '0' as never }),
     'an address that is verified only as a text': await issuer.sign({ email_verified: 'true' }),
     'an address with a control character': await issuer.sign({ email: 'some\u0000body@example.com' }),
     'no address': await issuer.sign({ email: undefined as never }),

@@ -46,7 +46,7 @@ test('unsigned checks of the address by Slack and Bitbucket get 200 without a bo
   assert.is(recorded(), before);
 });
 
-test('an unsigned request with anything else in it is no check of the address', async () => {
+test('an unsigned request with other content does not count as a check of the address', async () => {
   for (const [hook, body, headers] of [
     [slack, 'ssl_check=1&token=x&payload=%7B%22type%22%3A%22block_actions%22%7D', {}],
     [slack, 'ssl_check=1&token=x&command=%2Fdeploy', {}],

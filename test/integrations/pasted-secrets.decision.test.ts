@@ -40,7 +40,7 @@ const ADDED: readonly (readonly [source: string, before: string, after: string])
 ];
 
 for (const provider of PROVIDERS)
-  test(`${provider}: what copying adds before and behind a secret is removed`, () => {
+  test(`${provider}: characters that copying adds before and after a secret are removed`, () => {
     const { secret } = SIGNERS[provider];
     for (const [program, before, after] of ADDED)
       assert.is(
@@ -88,7 +88,7 @@ test('an invisible character within a secret is refused with its name', () => {
       );
 });
 
-test('a secret of which nothing is left is refused', () => {
+test('a secret that consists only of characters that are removed is refused', () => {
   for (const text of [' ', '\n', '\u200b\ufeff', '""'])
     assert.match(read(() => Integration.checkConnection(source('stripe'), text))!, /^\/secret must not be empty/, JSON.stringify(text));
 });
@@ -111,9 +111,9 @@ const IMPOSSIBLE: readonly (readonly [ReturnType<typeof source>, string, RegExp]
   [source('standard_webhooks'), `whsk_${'A'.repeat(43)}=`, /^\/secret is the private key/],
   [source('standard_webhooks'), `whpk_${'A'.repeat(43)}=`, /^\/secret is a public key: set options.algorithm/],
   [source('discord'), 'a'.repeat(63), /^\/secret must be the public key of the sender: 64 hexadecimal digits/],
-  [source('discord'), 'f'.repeat(64), /^\/secret must be the public key of the sender: this is no Ed25519 key/],
-  [source('discord'), `01${'0'.repeat(62)}`, /this is no Ed25519 key/],
-  [source('custom_hmac', { algorithm: 'ed25519' }), '0'.repeat(64), /this is no Ed25519 key/],
+  [source('discord'), 'f'.repeat(64), /^\/secret must be the public key of the sender: this is not an Ed25519 key/],
+  [source('discord'), `01${'0'.repeat(62)}`, /this is not an Ed25519 key/],
+  [source('custom_hmac', { algorithm: 'ed25519' }), '0'.repeat(64), /this is not an Ed25519 key/],
   [source('custom_hmac', { prefix: ' sha256=' }), SIGNERS.custom_hmac.secret, /^\/options\/prefix must not begin with a blank/],
   [source('custom_hmac', { prefix: '…' }), SIGNERS.custom_hmac.secret, /^\/options\/prefix must contain only ASCII/],
   [source('custom_hmac', { header: 'Content-Length' }), SIGNERS.custom_hmac.secret, /^\/options\/header cannot be Content-Length/],
@@ -159,7 +159,7 @@ const NOT_ALONE: readonly (readonly [string, RegExp])[] = [
   [`whsec_${STRIPE}`, /^\/secret has its first letters twice/],
 ];
 
-test('a mask, or a secret of a provider with something around it, is refused with what it is', () => {
+test('a masked secret, and a secret of a provider with other text around it, are refused with an explanation', () => {
   for (const [secret, message] of NOT_ALONE)
     for (const provider of ['stripe', 'zoom', 'linear', 'pagerduty'] as const)
       assert.match(read(() => Integration.checkConnection(source(provider), secret))!, message, `${provider} ${secret}`);
@@ -187,7 +187,7 @@ test('settings that look unusual, but with which deliveries can be verified, are
     );
 });
 
-test('a key is an Ed25519 key only if it is a point of the curve with which not anybody can sign', () => {
+test('a key is an Ed25519 key only if it is a point of the curve for which nobody can forge signatures', () => {
   const keyOf = (hex: string): boolean => isEd25519Key(Buffer.from(hex, 'hex'));
   // The public keys of RFC 8032, 7.1, and the points of a small order.
   for (const hex of [

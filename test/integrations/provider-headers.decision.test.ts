@@ -224,7 +224,7 @@ const MISSING: readonly (readonly [Provider, Cause, readonly string[]])[] = [
 ];
 
 for (const [provider, cause, names] of MISSING)
-  test(`${provider}: the refusal ${cause} names each header that would do`, () => {
+  test(`${provider}: the refusal ${cause} names each header that would be accepted`, () => {
     for (const name of names) assert.match(detailOf(provider, cause), new RegExp(`\\b${name}\\b`));
   });
 

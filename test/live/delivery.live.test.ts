@@ -58,7 +58,7 @@ const checkRound = ({ answers }: Round): void => {
 // accepted, too, and both lead to one event. The check is therefore repeated there.
 
 /**
- * Sends some deliveries, each in 100 simultaneous copies. Of each delivery, one copy must get 202 and the others 200,
+ * Sends some deliveries, each in 100 simultaneous copies. For each delivery, one copy must get 202 and the others 200,
  * all with the same id. Each delivery must lead to one event, one message and one effect of the runner's command.
  */
 const checkCopies = async (platform: RunningPlatform): Promise<void> => {

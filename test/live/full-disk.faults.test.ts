@@ -32,7 +32,7 @@ await withTempDirectory(async (dir) => {
   if (mayMount) unmount(dir);
 });
 
-/** Calls `use` with a platform whose data directory is on a small disk of its own. */
+/** Calls `use` with a platform whose data directory is on its own small disk. */
 const withSmallDisk = (use: (platform: Platform) => Promise<void>): Promise<void> =>
   withTempDirectory(async (dir) => {
     mount(dir);

@@ -49,7 +49,7 @@ const until = async (isTrue: () => boolean): Promise<void> => {
   for (const isOver = deadline(5_000); !isTrue() && !isOver(); ) await sleep(2);
 };
 
-test('each service of a process is watched alone; one failure is no outage, and a rejected check is one with its reason', async () => {
+test('each service of a process is watched alone; one failure is not an outage, and a rejected check is one with its reason', async () => {
   const { lines, logger } = recordingLogger();
   const answers = [null, 'once', null, 'refused', 'refused', null];
   let checks = 0;

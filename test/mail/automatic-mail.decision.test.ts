@@ -53,7 +53,7 @@ const ROWS: readonly Row[] = [
   ['a person, in a field with the name of a method', { precedence: 'constructor', constructor: 'x' }, null],
 ];
 
-test('mail that no person has written is found by the fields and the form that its programs use', () => {
+test('automatic mail is recognized by the header fields and the form that mail programs use', () => {
   for (const [source, fields, kind, signs = {}] of ROWS) {
     const found = automaticKind({
       ...{ sender: 'a@example.com', from: 'a@example.com', type: 'text/plain', reportType: undefined, calendarMethod: undefined, ...signs },

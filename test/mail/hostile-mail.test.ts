@@ -75,7 +75,7 @@ const sendHostile = async (
   assert.ok(held < MAX_LAG_MS * loadFactor(), `${name}: the event loop was held for ${held} ms`);
 };
 
-test('no message holds the event loop, whatever its lines, parts, levels and fields are', async () => {
+test('no message blocks the event loop, whatever its lines, parts, levels and fields are', async () => {
   const receive = openIntake();
   await receive('a', Buffer.from('Subject: first\r\n\r\ntext'));
   const mails = share.casesOf(

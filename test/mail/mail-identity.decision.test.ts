@@ -105,7 +105,7 @@ test('a mail without a Message-ID is told apart by its date and content, and wit
   assert.is(identityOf(noDate), identityOf(noDate));
 });
 
-test('the digests from which stored ids are derived stay as they are', () => {
+test('the digests from which stored ids are derived do not change', () => {
   assert.is(identityOf(MAIL), '912d1aa8801200d7e422d279761fb5b0eab3854b06ed0143e91b3e4037460f1b');
 });
 

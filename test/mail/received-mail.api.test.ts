@@ -76,7 +76,7 @@ test('programs that answer each other by mail are stopped after 16 answers; a pe
   assert.equal(blocked, ['loop', 'loop']);
 });
 
-test('mail beyond a rate that holds is in the mailbox once it is released, and only to its own agent', async () => {
+test('mail beyond a rate that holds it is in the mailbox of its own agent once it is released', async () => {
   const [agent, other] = [await p.newAgent(), await p.newAgent()];
   const rule = { name: 'busy', kind: 'rate', options: { max: 1, per_seconds: 3_600 }, action: 'hold' };
   await p.send('PUT', `${p.tenant}/guardrails`, { body: [rule] });

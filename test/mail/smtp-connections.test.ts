@@ -29,7 +29,7 @@ const greeted = async ({ port }: Receiver, localAddress: string): Promise<{ sock
 
 const answerOf = async (socket: Socket): Promise<number> => Number(String((await once(socket, 'data'))[0]).slice(0, 3));
 
-test('an address that keeps as many connections as it can leaves connections for other addresses', async () => {
+test('an IP address that opens as many connections as it can leaves connections for other addresses', async () => {
   const receiver = await openReceiver({ maxConnections: 8 });
   const greedy = await Promise.all(Array.from({ length: 8 }, () => greeted(receiver, '127.0.0.1')));
   assert.equal(greedy.map(({ code }) => code).toSorted(), [220, 220, 220, 220, 421, 421, 421, 421]);

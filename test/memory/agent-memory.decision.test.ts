@@ -21,7 +21,7 @@ const removed = (entries: number, ranges: [number, number][], since: string | nu
   data: { agent_id: ID, entries, ranges: ranges.map(([first, last]) => ({ first: id(first), last: id(last) })), since },
 });
 
-test('entries get the ids of their places in the order of writing, also after some were removed', () => {
+test('ids of entries follow the order in which they were written, even after some were removed', () => {
   given(AgentMemory)
     .when(AgentMemory.remember(fields('a'), NOBODY))
     .emits({

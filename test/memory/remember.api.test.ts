@@ -123,7 +123,7 @@ const whileHeldBack = async (work: () => Promise<void>): Promise<void> => {
   }
 };
 
-test('what was removed a moment ago, with its files, is missing in the memory; a lost file of another entry is reported', async () => {
+test('an entry that was just removed with its file is left out of the memory; a lost file of another one is reported', async () => {
   const { agent, key } = await newRunner();
   const kept = await remembered(agent, 'kept', key);
   const keptDigest = lastDigest();

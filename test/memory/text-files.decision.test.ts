@@ -66,7 +66,7 @@ const REFUSED: readonly (readonly [what: string, filename: string, content: stri
   ['Windows-1252 of Excel', 'a.csv', latin1('Größe;1\r\n'), /perhaps in Windows-1252/],
   ['UTF-32 LE', 'a.txt', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0]), /^The file is a text in UTF-32:/],
   ['UTF-32 BE', 'a.txt', Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x41]), /is a text in UTF-32:/],
-  ['UTF-16 that was cut off', 'a.txt', utf16('\ufeffone').subarray(0, -1), /^The file is no complete text in UTF-16:/],
+  ['UTF-16 that was cut off', 'a.txt', utf16('\ufeffone').subarray(0, -1), /^The file is not a complete text in UTF-16:/],
   ['a PDF', 'a.pdf', '%PDF-1.7\n1 0 obj', /^The file is a PDF document, and no text:/],
   ['WordPad', 'a.rtf', '{\\rtf1\\ansi a}', /is a document in Rich Text Format, and no text:/],
   ['Word 97', 'a.doc', Buffer.from('d0cf11e0a1b11ae1', 'hex'), /is a document of an old office program/],
@@ -76,7 +76,7 @@ const REFUSED: readonly (readonly [what: string, filename: string, content: stri
   ['a program', 'a', Buffer.from([1, 2, 3, 0xff]), /^The file is not a text in UTF-8, but has bytes that only programs write:/],
 ];
 
-test('a file that is no text is refused with what it is, and how to save it', async () => {
+test('a file that is not text is refused, and the error says what it is and how to save it', async () => {
   for (const [what, filename, content, message] of REFUSED)
     for (const size of [65_536, 1]) {
       const found = String(await read(filename, content, size));
@@ -96,10 +96,10 @@ const MALFORMED: readonly (readonly [what: string, filename: string, content: st
   ['a comma at the end', 'a.json', '["a",]', /^Item 2 of the file is neither/],
   ['two commas', 'a.json', '["a",,"b"]', /^Item 2 of the file is neither/],
   ['an array that is cut off', 'a.json', '["a",{"text":"b"', /^The file ends in item 2, before the \] of its JSON array$/],
-  ['an array that is cut off behind its first item', 'a.json', '[{"text":"a"}', /^The file ends in item 1, before the \] of its JSON/],
-  ['an array that is cut off behind its first text', 'a.json', ' [ "a" ', /^The file ends in item 1, before/],
+  ['an array that is cut off after its first item', 'a.json', '[{"text":"a"}', /^The file ends in item 1, before the \] of its JSON/],
+  ['an array that is cut off after its first text', 'a.json', ' [ "a" ', /^The file ends in item 1, before/],
   ['an array that is cut off in its first item', 'a.json', '[{"text": "a', /^The file ends in item 1, before/],
-  ['more behind an array', 'a.json', '["a"] []', /^The file has more behind the \] of its JSON array$/],
+  ['more after an array', 'a.json', '["a"] []', /^The file has more after the \] of its JSON array$/],
   ['a long item', 'a.json', `["a","${'x'.repeat(1_100_000)}"]`, /^The file has more than 1000000 characters in item 2$/],
 ];
 
@@ -107,14 +107,14 @@ test('a text that breaks a rule is refused with the line or item, and what to do
   for (const [what, filename, content, message] of MALFORMED) assert.match(String(await read(filename, content)), message, what);
 });
 
-test('a dataset is read in every encoding of Windows, and one that is an array or no text is refused with what to do', () => {
+test('a dataset is read in every encoding of Windows; one that is an array or not text is refused with advice', () => {
   const lines = '\ufeff{"id":"a"}\r\n{"id":"b"}\r\n';
   for (const bytes of [Buffer.from(lines), utf16(lines), bigEndian(lines)])
     assert.equal(
       parseDataset(bytes, '/dataset_uri').map(({ id }) => id),
       ['a', 'b'],
     );
-  assert.throws(() => parseDataset(Buffer.from('[{"id":"a"}]'), '/dataset_uri'), /JSON array: write each task on a line of its own/);
+  assert.throws(() => parseDataset(Buffer.from('[{"id":"a"}]'), '/dataset_uri'), /JSON array: write each task on its own line/);
   assert.throws(
     () => parseDataset(latin1('{"id":"ü"}'), '/dataset_uri'),
     /^The dataset is not a text in UTF-8, but perhaps in Windows-1252/,

@@ -30,7 +30,7 @@ const judge = async ({ coverage, importers, maxTests }: Judging, place: Place, r
   return { place, noticedBy: near.includes(test) ? 'near tests' : 'npm test', test };
 };
 
-/** Opens a worker that tests one mutant after another in a copy of its own. */
+/** Opens a worker that tests one mutant after another in its own copy. */
 const openWorker = (judging: Judging): Worker<Place> => {
   const opened = Promise.all([makeWorkingCopy(), judging.services.openRun()]);
   const secondsOf = new Map(judging.coverage.tests.map(({ file, seconds }) => [file, seconds]));

@@ -8,7 +8,7 @@ import { createDatabase, databaseName, dropDatabases } from '../fixtures/test-se
 
 /** The services that the tests of all mutants use. */
 export type TestServices = {
-  /** Returns the environment of a new test process, which has a template database of its own. */
+  /** Returns the environment of a new test process, which has its own template database. */
   readonly openRun: () => Promise<TestRun>;
   readonly stop: () => Promise<void>;
 };

@@ -39,7 +39,7 @@ test('a mutant changes an operator, a condition, a constant, a throw, or what is
     " ?? 'some' → !",
   ]));
 
-test('a mutant removes a negation and turns a truth value round', () =>
+test('a mutant removes a negation and inverts a truth value', () =>
   equal(changesIn('isOff'), ['|| → &&', '!flags.on → flags.on', 'true → false']));
 
 test('types, imports, comments and documentation of schemas are never changed', () => {

@@ -49,9 +49,9 @@ test('the test files that call a function reach it: first those of its area, of 
     far: ['test/http/openapi.test.ts'],
   }));
 
-test('no test file reaches a function that none calls', () => equal(reachIn('unused'), { near: [], far: [] }));
+test('no test file reaches a function that is never called', () => equal(reachIn('unused'), { near: [], far: [] }));
 
-test('no test file reaches a function that is made, but not called', () => equal(reachIn('curried'), { near: [], far: [] }));
+test('no test file reaches a function that is created but not called', () => equal(reachIn('curried'), { near: [], far: [] }));
 
 for (const scope of ['MAX', 'atLoad'])
   test(`all test files that import the module reach ${scope}, which is computed when the module is loaded`, () =>

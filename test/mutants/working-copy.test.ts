@@ -13,7 +13,7 @@ for (const [file, text] of Object.entries(SOURCES)) writeFileSync(join(dir, file
 const read = (): string[] => Object.keys(SOURCES).map((file) => readFileSync(join(dir, file), 'utf8'));
 const places = Object.entries(SOURCES).flatMap(([file, text]) => placesIn(file, text));
 
-test('the files contain the changes during the call, and afterwards what they contained before', async () => {
+test('changed files have the changes only while the call runs; afterwards, they have their earlier content', async () => {
   const changed = await whileChanged({ dir }, places, async () => read());
   equal(changed, ['const min = 2;\nconst max = 6;\n', 'const isOn = false;\n']);
   equal(read(), Object.values(SOURCES));

@@ -28,7 +28,7 @@ type Status = { name: string; state: string; lag_events: number; position: strin
 const AGENTS = '/admin/projections/agents';
 
 /**
- * Starts a platform with a database of its own for the administration of projections. A worker fills that database.
+ * Starts a platform with its own database for the administration of projections. A worker fills that database.
  * `reachedBy` can change the URL at which the platform reaches the database.
  */
 const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = async (url) => url) => {

@@ -191,7 +191,7 @@ test("if the install script of PostgreSQL's package did not run, the start creat
 
 const placeOf = (data: string): string => readFileSync(join(data, 'postgres/place'), 'utf8').trim();
 
-asRoot('if other users cannot enter the data directory, root uses a shared directory; a copy gets a place of its own', () =>
+asRoot('if other users cannot enter the data directory, root uses a shared directory; a copy gets its own place', () =>
   withTempDirectory(async (dir) => {
     const closed = join(dir, 'closed');
     const had = existsSync(SHARED_DIRECTORY) ? readdirSync(SHARED_DIRECTORY) : [];

@@ -19,7 +19,7 @@ const copied = (value: string): Readonly<Record<string, string>> => ({
   'a web page': `\u00a0${value}\u00a0`,
   'a chat program': `\u200b${value}`,
   'an editor with byte order marks': `\ufeff${value}`,
-  'blanks before and behind': `  ${value}  `,
+  'blanks before and after': `  ${value}  `,
 });
 
 const SETTINGS: readonly (readonly [
@@ -37,11 +37,11 @@ const SETTINGS: readonly (readonly [
 ];
 
 for (const [name, value, read, expected = value] of SETTINGS)
-  test(`${name} is read without what copying adds to it`, () => {
+  test(`${name} is read without the characters that copying adds`, () => {
     for (const [source, text] of Object.entries(copied(value))) equal(read(loadConfig({ [name]: text })), expected, source);
   });
 
-test('the secrets of OAuth and OpenID Connect clients are read without what copying adds to them', () => {
+test('the secrets of OAuth and OpenID Connect clients are read without the characters that copying adds', () => {
   for (const [source, text] of Object.entries(copied('a secret'))) {
     const env = { OAUTH_GITLAB_CLIENT_ID: text, OAUTH_GITLAB_CLIENT_SECRET: text };
     equal(loadConfig(env).oauth.gitlab, { clientId: 'a secret', clientSecret: 'a secret' }, source);

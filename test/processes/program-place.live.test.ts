@@ -11,7 +11,7 @@ const serveIn = async (dir: string): Promise<string> => {
   return program.output();
 };
 
-test('a program that is no checkout, as in the npm package, runs serve from the bundle beside its sources', () =>
+test('a program that is not a checkout, as in the npm package, runs serve from the bundle beside its sources', () =>
   withTempDirectory(async (dir) => {
     const from = join(dir, 'package');
     checkout(from);

@@ -10,7 +10,7 @@ import { mainFile } from '../faults/running-platform.ts';
 import { type Program, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 const LINK = /http:\/\/127\.0\.0\.1:\d+\/console\/in#(c[a-z0-9]{24}\.\w+)/;
-/** The util-linux command `script` runs a command in a terminal of its own. */
+/** The util-linux command `script` runs a command in its own terminal. */
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 /** Starts a platform for the first time, on a terminal, and stops it after `use`, which also gets everything in its log files. */

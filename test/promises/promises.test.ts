@@ -53,7 +53,7 @@ const findings = (find: (promise: Promised) => string | undefined): string[] =>
     return found === undefined ? [] : [`${promise.at}: ${promise.says}: ${found}`];
   });
 
-test('every listed promise stands in the documentation under its heading, word for word', () =>
+test('every listed promise is in the documentation under its heading, word for word', () =>
   equal(
     findings(({ at, says }) => {
       const under = sections.filter(({ heading }) => heading === at);
@@ -90,7 +90,7 @@ test('every listed promise names a test that exists, or says why no test proves 
     [],
   ));
 
-test('the promises without a test do not become more', () => {
+test('the number of promises without a test does not increase', () => {
   const unproven = listed.filter((promise) => promise.unproven !== undefined);
   ok(unproven.length <= MAX_UNPROVEN, unproven.map(({ at, says }) => `${at}: ${says}`).join('\n'));
 });

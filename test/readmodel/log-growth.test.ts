@@ -4,7 +4,7 @@ import { trackLogGrowth } from '../../infra/readmodel/log-growth.ts';
 
 const at = (place: number) => ({ commit: BigInt(place), prepare: BigInt(place) });
 
-test('the time since when the log has grown beyond a position is that of the first event after the position; it is null if there is no such event', () => {
+test('the log has grown beyond a position since the time of the first event after it; without one, the time is null', () => {
   const growth = trackLogGrowth();
   assert.is(growth.grownBeyond(null), null);
   growth.note(at(10), 1_000);

@@ -8,7 +8,7 @@ import { ZEROS } from '../../domain/redaction/foreign-digits.ts';
 
 const CARD = '4111111111111111';
 const EMAIL = 'ada@example.com';
-/** [the script, words that may stand directly before and behind a value] The scripts are those of Unicode 17, UAX 24. */
+/** [the script, words that may stand directly before and after a value] The scripts are those of Unicode 17, UAX 24. */
 const SCRIPTS: readonly (readonly [script: string, before: string, after: string])[] = [
   ['Chinese', '卡号', '有效期'],
   ['Japanese, kana', 'カード', 'です'],
@@ -58,7 +58,7 @@ const VALUES: readonly (readonly [detector: Detector, value: string])[] = [
 
 const found = (text: string, detector: Detector): string[] => detect(text, [detector]).map(({ from, to }) => text.slice(from, to));
 
-test('a value is detected directly before and behind text of every script, and nothing is taken with it', () => {
+test('a value is detected directly before and after text of every script, and no other text with it', () => {
   for (const [script, before, after] of SCRIPTS)
     for (const [detector, value] of VALUES)
       for (const text of [
@@ -114,8 +114,8 @@ test('values are detected in full width, with every blank, dash and mark, and in
 /** What is directly beside an address, the whole text, and the address that must be found in it. */
 const BESIDE: readonly (readonly [what: string, text: string, ...addresses: readonly string[]])[] = [
   ['Chinese', '邮箱ada@example.com请回复', EMAIL],
-  ['Chinese behind a point', '邮箱ada@example.com.请回复', EMAIL],
-  ['Chinese behind a full stop', '邮箱ada@example.com。请', EMAIL],
+  ['Chinese after a point', '邮箱ada@example.com.请回复', EMAIL],
+  ['Chinese after a full stop', '邮箱ada@example.com。请', EMAIL],
   ['Cyrillic', 'почтаada@example.comили', EMAIL],
   ['Thai', 'อีเมล์ada@example.comครับ', EMAIL],
   ['a query', '?email=ada@example.com&cc=bob@example.org', EMAIL, 'bob@example.org'],
@@ -127,11 +127,11 @@ const BESIDE: readonly (readonly [what: string, text: string, ...addresses: read
   ['a Chinese comma', 'ada@example.com，bob@example.org', EMAIL, 'bob@example.org'],
 ];
 
-test('of an address, exactly its characters are taken, whatever is beside it', () => {
+test('exactly the characters of an address are detected, whatever is next to it', () => {
   for (const [what, text, ...addresses] of BESIDE) assert.equal(found(text, 'emails'), addresses, what);
 });
 
-test('card and phone numbers are found beside a Latin word, but not beside letters that can be a part of a key', () => {
+test('card and phone numbers are found next to a Latin word, but not next to letters that can be a part of a key', () => {
   for (const text of [`Karte${CARD}gültig`, `VISA${CARD}`, `tarjeta${CARD}`, `${CARD}expires`])
     assert.equal(found(text, 'cards'), [CARD], text);
   for (const text of [`Telefon+4915112345678`, `电话:+4915112345678`, `phone:+4915112345678`])
@@ -200,19 +200,19 @@ const NO_PHONES = [
   ...['@@ -12345677,7 +12345678,12 @@', '@@ -12345677 +12345678 @@'],
 ];
 
-test('a phone number with a plus sign is found behind every word and punctuation, but not in a key, version or decimal', () => {
+test('a phone number with a plus sign is found after every word and punctuation, but not in a key or decimal', () => {
   for (const place of PHONE_PLACES) assert.ok(found(place.replace('%s', PHONE), 'phones').includes(PHONE), place);
   assert.equal(found('x +49.15112345678', 'phones'), ['+49.15112345678']);
   for (const text of NO_PHONES) assert.equal(found(text, 'phones'), [], text);
 });
 
-test('long numbers that are no card numbers are not detected in the digits of any script', () => {
+test('long numbers that are not card numbers are not detected in the digits of any script', () => {
   const numbers = ['4111111111111112', '1726839201123000', '20261127101530123', '0000000000000000'];
   for (const zero of [0x30, ...ZEROS])
     for (const number of numbers) assert.equal(found(`№${inDigits(number, zero)}号`, 'cards'), [], `${zero.toString(16)}: ${number}`);
 });
 
-test('the value of a credential is found behind a full-width colon, and ends where text without blanks begins', () => {
+test('the value of a credential is found after a full-width colon, and ends where text without blanks begins', () => {
   for (const [text, value] of [
     ['password：hunter22x', 'hunter22x'],
     ['数据库password=hunter22x请保密', 'hunter22x'],

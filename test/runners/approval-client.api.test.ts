@@ -96,18 +96,18 @@ test('a handler that asks for an approval is told when a person stops the sessio
   assert.instance(await waiting, SessionStopped);
 });
 
-test('a decision that a handler has asked for is taken; the messages after it still reach the handler', async () => {
+test('a decision that a handler has requested is acknowledged; the messages after it still reach the handler', async () => {
   const { id, opened, session } = await live();
   const waiting = session.approve(ASK);
   const path = await asked(id);
   await decide(path, { decision: 'approved' });
   opened.take([
-    eventOf(2, 'message', { message: { content: 'go on' }, files: [] }),
+    eventOf(2, 'message', { message: { content: 'continue' }, files: [] }),
     eventOf(1, 'decision', { decision: { message_id: path.split('/').at(-1) } }),
   ]);
   assert.is((await waiting).decision, 'approved');
   for await (const { content } of session.messages()) {
-    assert.is(content, 'go on');
+    assert.is(content, 'continue');
     break;
   }
   assert.equal(

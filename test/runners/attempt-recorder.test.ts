@@ -9,7 +9,7 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 /** More attempts than the recorder knows. They have the same texts, so it knows these texts all the time. */
 const MANY = 20_000;
 
-test('a repeated report of an attempt that is forgotten is recorded with its texts, not as the same as itself', async () => {
+test('if an attempt was evicted from memory, a repeated report of it has its texts, and no reference to itself', async () => {
   const log = memoryLog();
   const record = createAttemptRecorder({ log, now: Date.now });
   const send = (attempt: number) =>
@@ -30,7 +30,7 @@ test('a repeated report of an attempt that is forgotten is recorded with its tex
   assert.equal([reports.length, sealed, same_as], [MANY + 2, 'sealed for 1', undefined]);
 });
 
-test('a report has the problem of its own code, also if its texts are those of an earlier attempt', async () => {
+test('a report has the problem of its own exit code, even if its texts equal those of an earlier attempt', async () => {
   const log = memoryLog();
   const record = createAttemptRecorder({ log, now: Date.now });
   const codes = ['1', '1', '2', '2'];

@@ -85,7 +85,7 @@ test('ten attempts with the usual texts take at most 3 kB in the log, and each s
   for (const { report: shown } of attempts) assert.match(shown!.stderr_tail as string, /ECONNREFUSED/);
 });
 
-test('of a long text in stderr, the last lines are stored, and the reason stays whole', async () => {
+test('only the last lines of a long text in stderr are stored, and the reason is stored completely', async () => {
   const id = await deliver();
   const lines = Array.from({ length: 60 }, (_, n) => `${n} ${crypto.randomUUID()}`);
   const reason = Array.from({ length: 50 }, () => crypto.randomUUID()).join(' ');
@@ -98,7 +98,7 @@ test('of a long text in stderr, the last lines are stored, and the reason stays 
   assert.equal([attempts[1]!.report!.reason, attempts[1]!.report!.stderr_tail], [reason, null]);
 });
 
-test('the view shows the last ten reports of a delivery, of all its messages', async () => {
+test('a read of a delivery shows its last ten reports, from all its messages', async () => {
   const id = await deliver();
   for (let attempt = 1; attempt <= 10; attempt++) await report(id, { attempt });
   const message_id = await redeliver(id);

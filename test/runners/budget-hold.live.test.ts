@@ -9,7 +9,7 @@ import { areAcknowledged, consumerInfo, publish, withRunnerTest } from '../fixtu
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const NEXT_HOUR = '2026-03-14T10:00:00.000Z';
-/** A spent hour is asked for every two seconds, so a runner goes on well within this time. */
+/** A spent hour is asked for every two seconds, so a runner continues well within this time. */
 const GO_ON_MS = 5_000;
 const SPENT = { limit_usd: 1, left_usd: 0 };
 
@@ -29,7 +29,7 @@ const startServer = async (answer: (count: number) => readonly [number, object])
 };
 
 test(
-  'while the budget is spent, a runner pulls nothing, even if it is restarted ten times; it goes on in the next hour, in order',
+  'while the budget is spent, a runner pulls nothing, even if it is restarted ten times; it continues in the next hour, in order',
   withRunnerTest({}, async ({ nats, service, start, lines }) => {
     Object.assign(service.budget, SPENT);
     for (const index of [0, 1, 2]) await publish(nats, index);
@@ -46,7 +46,7 @@ test(
     Object.assign(service.budget, { hour: NEXT_HOUR, left_usd: 1 });
     const from = Date.now();
     await waitUntil(async () => lines().length > 0);
-    assert.ok(Date.now() - from < GO_ON_MS * loadFactor(), `it went on after ${Date.now() - from} ms`);
+    assert.ok(Date.now() - from < GO_ON_MS * loadFactor(), `it continued after ${Date.now() - from} ms`);
     assert.is(await stop.ended, 0);
     assert.equal(lines(), ['1 d-0', '1 d-1', '1 d-2']);
   }),
@@ -60,7 +60,7 @@ const handlers = {
 
 for (const [name, { exec = 'true', code }] of Object.entries(handlers) as [string, { exec?: string; code?: string }][])
   test(
-    `${name} gets the same event again when more is left, and no attempt is counted`,
+    `${name} gets the same event again when budget is available again, and no attempt is counted`,
     withRunnerTest({ ackWaitMs: 1_000 }, async ({ nats, service, start, dir, lines }) => {
       Object.assign(service.budget, { limit_usd: 1, left_usd: 0.3, refused: 1 });
       let isAllowed = false;
@@ -116,7 +116,7 @@ test(
 );
 
 test(
-  'a runner that is stopped while an event waits for the budget ends at once, and gives the event back',
+  'a runner that is stopped while an event waits for the budget ends at once, and returns the event',
   withRunnerTest({}, async ({ nats, service, start, lines }) => {
     Object.assign(service.budget, { limit_usd: 1, left_usd: 0.3, refused: 1 });
     await publish(nats, 0);

@@ -15,7 +15,7 @@ const writerOf = (ms = 0, mask?: (text: string) => string) => {
   return { sent, ...createDraftWriter({ api: { draft }, ...(mask && { mask }) }, '/s') };
 };
 
-test('of many drafts, at most one in 300 ms is sent: the first and then the newest; a lost one stops nothing', async () => {
+test('at most one draft is sent in 300 ms: the first and then the newest; a lost one does not stop later ones', async () => {
   const { sent, write } = writerOf();
   write('broken');
   for (let count = 0; count < 50; count++) {
@@ -58,7 +58,7 @@ const LONG: Record<string, readonly [text: string, sent: RegExp | null]> = {
   'one word': ['a'.repeat(50_000), null],
 };
 for (const [name, [text, expected]] of Object.entries(LONG))
-  test(`of a text of ${name} that is too long, the end that fits is sent, and no part of a word`, async () => {
+  test(`if a text of ${name} is too long, as much of its end as fits is sent, without a part of a word`, async () => {
     const { sent, write, settle } = writerOf();
     write(text);
     await settle();

@@ -36,7 +36,7 @@ test('the body of an answer is read after the failure is known, so that no negat
     assert.equal([plainText(text), part, isCut], ['the model is down, try later', 'start', false]);
   }));
 
-test('of a body that does not end, the part that has arrived is reported, and the connection is closed', () =>
+test('if a body does not end, the part that has arrived is reported, and the connection is closed', () =>
   forwardToBusyServer(async ({ cause }, response) => {
     const closed = new Promise((resolve) => response.once('close', resolve));
     const { text, isCut } = (await cause!.output)!;

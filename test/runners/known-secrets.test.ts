@@ -45,7 +45,7 @@ for (const [name, encode] of Object.entries(ENCODINGS))
       assert.not.ok(secrets.mask(`a ${encode(secret)} b`).includes(encode(secret)), secret);
   });
 
-test('each line of a secret with several lines is replaced, and words that are no secrets stay', () => {
+test('each line of a secret with several lines is replaced, and words that are not secrets stay', () => {
   const printed = PEM.split('\n').map((line) => `  > ${line}`);
   assert.not.match(secrets.mask(printed.join('\n')), 'MIIEvQ');
   assert.is(secrets.mask('Anna Miller in eu'), 'Anna Miller in eu');
@@ -87,7 +87,7 @@ test('the rest of a secret at the start of an output that was cut is not reporte
   }
 });
 
-test('of an answer, the start is reported, without the beginning of a secret at the end of a body that was cut', async () => {
+test('the start of an answer is reported, without the beginning of a secret where the body was cut', async () => {
   const secret = 'canary-model';
   const lines = `${Buffer.from(PEM).toString('hex')}\n`.repeat(400);
   for (let left = 1; left < secret.length; left++) {

@@ -271,7 +271,7 @@ const deliveryBodyOf = async (agent_id: string): Promise<string> => {
   return `${p.tenant}/deliveries/${(body as Json).id}/body`;
 };
 
-test('all of it ends when the key is revoked, when the tenant is suspended, and when the agent is deleted', async () => {
+test('the access of a runner ends when the key is revoked, the tenant is suspended, or the agent is deleted', async () => {
   const gone = await furnishedAgent('gone');
   const spare = await runnerOf(gone.id);
   const paths = [...pathsOf(gone, 'gone'), await deliveryBodyOf(gone.id)];

@@ -56,7 +56,7 @@ test(
 );
 
 test(
-  'a runner that is stopped while a command runs gives back the messages that do not wait for this command',
+  'a runner that is stopped while a command runs returns the messages that do not wait for this command',
   withRunnerTest(NEVER_AGAIN, async ({ nats, start, lines, service, dir }) => {
     await publish(nats, 0);
     const stop = start(BUSY, { concurrency: 2 });

@@ -130,7 +130,7 @@ const childrenOf = (pid: number): { pid: number; session: number }[] =>
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux('the relay is in a scheduling group of its own, and is started again after it was killed', async () => {
+onLinux('the relay is in its own scheduling group, and is started again after it was killed', async () => {
   const { log, broker, task } = await startServices();
   const { logger, warnings } = recordingLogger();
   const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task, logger });

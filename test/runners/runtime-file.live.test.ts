@@ -104,7 +104,7 @@ for (const [late, outage] of [
   ['failure', 'unavailable'],
 ] as const)
   test(
-    `a late ${late} of the service does not put an older runtime back`,
+    `a late ${late} of the service does not replace a newer runtime with an older one`,
     withRunnerTest({}, async ({ service, dir }) => {
       const { run, arrive, requests } = await openSlowRuntime(service, dir);
       const versions = [run()];
@@ -124,7 +124,7 @@ for (const [late, outage] of [
   );
 
 test(
-  'after a late refusal of the service, no run gets the last runtime any more',
+  'after a late refusal of the service, no further run gets the last runtime',
   withRunnerTest({}, async ({ service, dir }) => {
     const { run, arrive } = await openSlowRuntime(service, dir);
     const first = run();

@@ -62,7 +62,7 @@ const messagesIn = async (nats: NatsConnection, count: number) => {
 };
 
 test(
-  'a runner gets the decrypted text of a person in a session, and nothing of the end of a session by its runner',
+  'a runner gets the decrypted text of a person in a session, and no message when it ends a session itself',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, vault, masterKeyFile } = await given();
@@ -87,7 +87,7 @@ test(
 );
 
 test(
-  'a runner gets a message of a person whose text is damaged without the text, because the later ones follow it',
+  'a message of a person whose text is damaged reaches the runner without it, because later ones refer to it',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, vault, masterKeyFile } = await given();

@@ -14,7 +14,7 @@ import { KEY } from '../fixtures/runner-service.ts';
 import { AGENT, areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-/** Publishes the event with this number as a message of a session. `previous` is the number of the one before it. */
+/** Publishes the event with this number as a message of a session. `previous` is the number of the previous one. */
 const say = (nats: NatsConnection, index: number, session: string, previous?: number): Promise<void> => {
   const order = previous === undefined ? {} : { previous: eventIdOf(previous) };
   return publish(nats, index, { ...cloudEvent(index, { data: {} }), session, ...order });
@@ -42,7 +42,7 @@ test(
 );
 
 test(
-  'a message whose predecessor another runner has waits without a further attempt, until the service says that it is settled',
+  'a message waits without a further attempt while another runner has its predecessor, until that one is settled',
   withRunnerTest({ ackWaitMs: 1_500 }, async ({ nats, start, lines, service }) => {
     await say(nats, 1, 's', 0);
     await publish(nats, 2);
@@ -58,7 +58,7 @@ test(
 );
 
 test(
-  'a runner that ends gives the messages that wait back to the broker',
+  'a runner that ends returns the messages that wait to the broker',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     await say(nats, 1, 's', 0);
     const stop = start(RECORD);

@@ -118,7 +118,7 @@ const AT_THE_BROKER: readonly { readonly kinds: readonly Kind[]; readonly stop: 
 ];
 for (const { kinds, stop, seen: expected } of AT_THE_BROKER)
   test(
-    `${kinds.join(', ')}: what came before a stop that is still at the broker is settled without a run`,
+    `${kinds.join(', ')}: messages from before a stop that the broker still has are settled without a run`,
     withRunnerTest({}, async ({ nats, service, dir }) => {
       const seen: number[] = [];
       for (const [index, kind] of kinds.entries()) await send(nats, index, kind);
@@ -130,7 +130,7 @@ for (const { kinds, stop, seen: expected } of AT_THE_BROKER)
   );
 
 test(
-  'a stop that is not heard while an event waits for the budget settles the event without another run',
+  'a stop that the runner does not receive while an event waits for the budget settles it without another run',
   withRunnerTest({}, async ({ nats, service, dir }) => {
     let runs = 0;
     Object.assign(service.budget, { limit_usd: 1, left_usd: 0.3 });

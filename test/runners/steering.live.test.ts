@@ -83,7 +83,7 @@ test(
     assert.equal([reasons, (await consumerInfo(nats)).delivered.consumer_seq], [['interrupted'], 1]);
     Object.assign(service.budget, { left_usd: 1 });
     await waitUntil(() => areAcknowledged(nats, 2));
-    assert.is(reasons.length, 1, 'the interruption is not an event of its own');
+    assert.is(reasons.length, 1, 'the interruption is not its own event');
   }),
 );
 
@@ -166,7 +166,7 @@ for (const { name, kinds, seen: expected } of AFTER_OTHERS)
   );
 
 test(
-  'messages before a stop that nobody has taken are not processed any more',
+  'messages before a stop that no handler has taken are no longer processed',
   withRunnerTest({}, async ({ nats, service, dir }) => {
     const seen: string[] = [];
     await startClient(service.url, dir, async ({ id }, { session }) => {

@@ -94,7 +94,7 @@ const CONTENTS: readonly (readonly [name: string, body: string | Uint8Array, mor
   ['an empty body', ''],
   ['a large body', LARGE],
   ['a large body in chunks', '', { parts: 2, size_bytes: 1_000_000, guardrails: JSON_PASSED }],
-  ['a large body that is no JSON', 'x'.repeat(100_000), { content_type: 'text/plain' }],
+  ['a large body that is not JSON', 'x'.repeat(100_000), { content_type: 'text/plain' }],
   ['a large body of an unknown type', 'x'.repeat(100_000), { content_type: '' }],
   ['a form', 'a=1&b=2', { content_type: FORM }],
   ['a large form', `a=${'x'.repeat(100_000)}`, { content_type: FORM }],

@@ -59,7 +59,7 @@ const allPages = async (limits: Partial<CountLimits>, decision?: Asked['decision
 
 const inexact = (found: readonly Summary[]): readonly string[] => found.filter(({ exact }) => !exact).map(({ job_name }) => job_name);
 
-test('a page that ends because its time is over has whole jobs, can be empty, and is continued by the next page', async () => {
+test('a page that ends because its time is over contains only complete jobs, and the next page continues it', async () => {
   const { found } = await count({});
   assert.equal(
     found.map(({ job_name }) => job_name),

@@ -125,7 +125,7 @@ test('a member sees only the occurrences of agents on which they have a role', a
   assert.equal(await list({ ...day, agent_id: agent }, key), []);
 });
 
-test('if an occurrence is skipped while an earlier one is due, the earlier one still fires, and the job goes on after the skipped one', async () => {
+test('if an occurrence is skipped while an earlier one is due, the earlier one still fires, and the job continues after the skipped one', async () => {
   p.clock.now = () => Date.parse('2126-03-05T06:30:00Z');
   const late = await createJob(other, { name: 'Late', cron_expr: '0 * * * *' });
   p.clock.now = () => Date.parse('2126-03-05T07:10:00Z');

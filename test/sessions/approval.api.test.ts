@@ -77,7 +77,7 @@ test('the texts of an approval are stored redacted and encrypted, and no row or 
   await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: [] });
 });
 
-test('of two people who decide at the same time, one wins; the other gets 409 with the first decision', async () => {
+test('if two people decide at the same time, one decision counts, and the other person gets 409 with it', async () => {
   for (let round = 0; round < 10; round++) {
     const session = await p.startSession();
     const { id } = await ask(session);
@@ -155,7 +155,7 @@ test('after its expiry, or after the end of the session, nobody can decide on an
   assert.equal([status, decided_by_id], ['cancelled', null]);
 });
 
-test('who may not assign work to the agent cannot decide, and neither can any runner', async () => {
+test('callers who may not assign work to the agent cannot decide on an approval, and runners cannot either', async () => {
   const session = await p.startSession();
   const { id } = await ask(session);
   const other = await p.createAgent();
@@ -220,7 +220,7 @@ test('a session has at most 20 open approvals; a decided one makes room for anot
   assert.is((messages[0]!.approval as Json).status, 'approved', 'a page shows a decision that follows much later');
 });
 
-test('the texts of approvals count for the size of a page of messages', async () => {
+test('the texts of approvals count towards the size of a page of messages', async () => {
   const session = await p.startSession();
   for (let count = 0; count < 16; count++) assert.is((await p.append(session, { content: 'x'.repeat(500_000) })).status, 201);
   for (let count = 0; count < 10; count++) await ask(session, { action: 'Look', detail: '\u6f22'.repeat(16_384) });

@@ -125,7 +125,7 @@ test('an upload of an attachment of 25 MiB is accepted; with one more byte it ge
   assert.equal([refused.status, (refused.body as Json).limit], [413, MAX_BYTES]);
 });
 
-test('a request for a range of an attachment gets 206, and for a range behind its end 416; with an outdated If-Range it gets the whole file', async () => {
+test('a request for a range of an attachment gets 206, and for a range after its end 416; with an outdated If-Range it gets the whole file', async () => {
   const session = await p.startSession();
   const content = unknownBytes(200_000);
   const { sha256 } = (await upload(session, { content })).body as Json;

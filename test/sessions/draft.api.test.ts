@@ -140,7 +140,7 @@ test('the end of a draft is left out in linear time, whatever the draft is', asy
   assert.ok(took < 1_000 * loadFactor(), `${took} ms`);
 });
 
-test('the stream of changes tells about drafts of the named session those who may read it', async () => {
+test('the stream of changes announces drafts of the named session to those who may read it', async () => {
   const session = await p.startSession({}, p.key);
   const heard = async (key: string): Promise<boolean> => {
     const response = await p.app.request(`${p.tenant}/changes?session_id=${session.split('/').at(-1)}`, {

@@ -40,7 +40,7 @@ const numbers = (from: number, to: number): string[] => Array.from({ length: to 
 test('the newest messages of a session come in pages of 50, each in the order in which they were written', async () => {
   const session = await newSession();
   assert.equal(await pagesOf(session), [[]]);
-  // The use of a model is an event of its own, so messages and events have different numbers.
+  // The use of a model is its own event, so messages and events have different numbers.
   for (let n = 0; n < 120; n++) await write(session, String(n), n % 3 === 0 ? { prompt_tokens: 1, completion_tokens: 1 } : {});
   assert.equal(await pagesOf(session), [numbers(70, 120), numbers(20, 70), numbers(0, 20)]);
   assert.equal(await pagesOf(session, '&limit=60'), [numbers(60, 120), numbers(0, 60)]);

@@ -22,7 +22,7 @@ const upload = async (session: string, key: string): Promise<string> => {
   return String((body as Json).id);
 };
 
-test('each event of a person in a session names the one before it, so that a runner can keep their order', async () => {
+test('each event of a person in a session names the previous one, so that a runner can keep their order', async () => {
   const session = await start({ title: 'Review', message: { content: 'Review it' } });
   await say(session, 'And this');
   await p.append(session, { content: 'I do' });
@@ -61,7 +61,7 @@ test('the first message of a person is part of the session, with its author', as
   assert.is(((await p.read(session)).messages as Json[]).at(-1)!.created_by_id, null);
 });
 
-test('what the runner itself starts, writes and cancels is not sent to it', async () => {
+test('a runner is not sent what it starts, writes and cancels itself', async () => {
   const session = await p.startSession();
   await p.append(session, { role: 'user' });
   await post(session, 'cancel', {}, agent.runner);
@@ -70,7 +70,7 @@ test('what the runner itself starts, writes and cancels is not sent to it', asyn
   assert.equal([refused.status, errorCode(refused)], [422, 'person_only']);
 });
 
-test('a person who cancels or interrupts a session of the runner is heard by the runner', async () => {
+test('if a person cancels or interrupts a session of the runner, the runner is told', async () => {
   const session = await p.startSession();
   assert.is((await post(session, 'interrupt')).status, 200);
   await post(session, 'cancel', {});
@@ -89,7 +89,7 @@ test('an interruption has no second effect until something else has happened in 
   assert.is(sentIn(session).length, 3);
 });
 
-test('a person can interrupt again after a decision on an approval, which lets the runner go on', async () => {
+test('a person can interrupt again after a decision on an approval, which lets the runner continue', async () => {
   const session = await start();
   const { id } = (await p.append(session, { kind: 'approval', approval: { action: 'Merge' } })).body as Json;
   await post(session, 'interrupt');

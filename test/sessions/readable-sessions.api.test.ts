@@ -52,7 +52,7 @@ test('a listed session has the tokens, the cost and the last message of its tran
   assert.is(listed!.agent_name, 'Refund Desk');
 });
 
-test('sessions for me are those that wait, of agents to which the caller may assign work', async () => {
+test('the filter for_me lists waiting sessions of agents to which the caller may assign work', async () => {
   const waiting = (await list(p.key)).filter(({ status }) => status === 'waiting').map(({ id }) => id);
   assert.ok(waiting.length > 0);
   assert.equal(await idsFor(p.key, 'for_me=true'), waiting.sort());
@@ -63,7 +63,7 @@ test('sessions for me are those that wait, of agents to which the caller may ass
   assert.equal(await idsFor(member.key, 'for_me=true'), [atDesk.id]);
 });
 
-test('sessions for me cannot be filtered by a status, not even by the one that they have', async () => {
+test('the filter for_me cannot be combined with a status, not even with the one that the sessions have', async () => {
   for (const status of ['running', 'waiting', 'completed']) {
     const answer = await p.send('GET', `${p.tenant}/sessions?for_me=true&status=${status}`);
     assert.is(answer.status, 422, `${status}: ${answer.text}`);

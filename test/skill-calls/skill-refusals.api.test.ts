@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 const { p, expose, call } = await createSkillPlatform();
 
-test('of many calls without the right token, the first 100 are listed one by one, and the others are one item with their number and times', async () => {
+test('the first 100 calls without the right token are listed one by one, the others as one item with their number', async () => {
   const { hook, path } = await expose();
   await Promise.all(Array.from({ length: 107 }, () => call(hook, 'wrong')));
   await p.recordPending();

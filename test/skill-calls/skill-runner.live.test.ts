@@ -155,7 +155,7 @@ test('the redrive reactor sends the lost message of a skill call again once, and
     const waited = Date.parse(requeued!.at) - Date.parse(called!.at);
     assert.ok(waited >= overdueMs, `it was sent again after ${waited} ms`);
 
-    // The reactor goes on searching while the new message is at the broker, also when this one is overdue.
+    // The reactor continues searching while the new message is at the broker, also when this one is overdue.
     await sleep(overdueMs + 1_000);
     // With this short time, the reactor would take a message for lost whose acknowledgement is not recorded yet.
     await reactor.close();

@@ -126,7 +126,7 @@ const countsIn = (events: readonly SkillRefusalEvent[]) =>
   events.flatMap((event) => (event.type === 'SkillWebhookRefusalsCounted' ? [event.data] : []));
 const minute = (at: number): string => `2026-01-01T12:${String(at).padStart(2, '0')}:01.000Z`;
 
-test('of the refused calls of one address in an hour, the first 100 are recorded one by one, and the others as a number with the first and the last time', () => {
+test('the first 100 refused calls of an address in an hour are recorded one by one, and the others are counted', () => {
   const { add, takeAll } = openCounter();
   add(1_300, minute(0));
   const first = takeAll(minute(0));

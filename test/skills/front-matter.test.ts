@@ -103,7 +103,7 @@ const DESCRIPTIONS: readonly (readonly [source: string, lines: readonly string[]
   ['unknown fields', ['x: 1', 'x: 2', 'hooks: *none', 'description: b', 'triggers: [a,', '  b]'], 'b'],
 ];
 
-test('whatever reads as a text in a description of a skill is its text, also where it is no valid YAML', () => {
+test('any text in a description of a skill is read as text, even if it is not valid YAML', () => {
   for (const [source, lines, text] of DESCRIPTIONS) {
     const found = refusalOf(described(...lines));
     const expected = `accepted: ${JSON.stringify({ name: 'a', description: text, instructions: 'Do it' })}`;

@@ -23,7 +23,7 @@ const METADATA: readonly (readonly [source: string, ...paths: string[]])[] = [
   ['editors', '.idea/x.xml', '.vscode/settings.json', '.editorconfig'],
 ];
 
-test('files that programs add to archives do not hide the only folder of a skill, wherever they lie', () => {
+test('files that programs add to archives do not hide the only folder of a skill, wherever they are', () => {
   for (const [source, ...paths] of METADATA)
     for (const path of paths) {
       assert.is(manifestPath(['greeter/SKILL.md', path]), 'greeter/SKILL.md', `${source}: ${path}`);

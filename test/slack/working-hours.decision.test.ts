@@ -28,7 +28,7 @@ test('working hours without a start begin at midnight, and working hours without
   equal(worksAt({ ...nineToFive, working_hours_start: null, working_hours_end: null }, times), [true, true]);
 });
 
-test('the next working time is the minute in which the working hours start next, over nights, weekends and changes of the clock', () => {
+test('the next working time is the minute in which working hours start next, over nights, weekends and clock changes', () => {
   const berlin = { ...nineToFive, working_hours_tz: 'Europe/Berlin' };
   const cases: readonly (readonly [SlackConfig, string, string | null])[] = [
     [nineToFive, '2026-03-02T03:00:00.000Z', '2026-03-02T09:00:00.000Z'],

@@ -145,7 +145,7 @@ test('a tenant that fills its share of the spool is refused, and deliveries of o
   equal(flood(second, 'a', 3, 70), 2, 'what is recorded is given back');
 });
 
-test('each process has a spool file of its own; another process can move the deliveries of an ended process to its own file, and they keep their event ids', () => {
+test('each process has its own spool file; another process can move the deliveries of an ended process to its own file, and they keep their event ids', () => {
   const { dir } = createTempDirectory();
   const [ended, other] = [open(dir), open(dir)];
   const left = entries(3);

@@ -181,7 +181,7 @@ test('a delivery whose rules cannot be loaded gets 503 if its provider sends it 
   is(accepted().length, 1);
 });
 
-/** Creates the recording of deliveries in a log, with a spool of its own. `record` records a delivery of a tenant. */
+/** Creates the recording of deliveries in a log, with its own spool. `record` records a delivery of a tenant. */
 const recordingIn = async (log: ReturnType<typeof memoryLog>, sealEvent: SealedEvents['sealEvent'], lines = logger) => {
   const { dir } = createTempDirectory();
   const spool = openSpool({ dir, key: { kid: 'kid', key: randomBytes(32) }, logger });

@@ -65,7 +65,7 @@ const isAnswered = async (call: () => Promise<boolean>): Promise<boolean> => {
   return false;
 };
 
-test('a client that was led to a follower reaches the leader with every call', async () => {
+test('a client that is connected to a follower of the cluster reaches the leader with every call', async () => {
   const { hosts } = await startCluster();
   const answered: Record<string, boolean> = {};
   for (const [name, call] of Object.entries(CALLS)) {

@@ -31,7 +31,7 @@ test('an answer that a repetition does not change is not one after which the cal
     assert.is(classify(error).kind, 'wrong-request', error.message);
 });
 
-test('an error for which the client has no text says its type', () => {
+test('an error for which the client has no text is shown by its type', () => {
   const revisions = { streamName: 'item-1', expected: 0n, current: 1n } as never;
   const errors = [new AccessDeniedError(), new DeadlineExceededError(), new WrongExpectedVersionError(undefined as never, revisions)];
   assert.equal(

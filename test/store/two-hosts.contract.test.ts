@@ -153,7 +153,7 @@ test('an answer to an append that has already failed does not break the stream o
   proxies[1].close();
 });
 
-test('a read that is begun later than it is created fails with an error that its caller gets', async () => {
+test('if a read is started later than it is created, its error reaches the caller', async () => {
   const unhandled = collectUnhandled();
   const { url } = await twoHosts();
   const events = open(url).read(newStream());

@@ -22,7 +22,7 @@ const redirect = async (integration_id: string, target_agent_id: string): Promis
   while (await advanceReplays(replayerOf(p.log), await runningJobs(p.reads, now), now)) await p.waitForProjections();
 };
 
-test('who may read the deliveries of one agent sees nothing of the agent to which they were sent again', async () => {
+test('callers who may read the deliveries of one agent do not see the agent to which they were sent again', async () => {
   const agent = await newAgent('Reviewer');
   const secret = await newAgent('Secret', { is_admin_only: true });
   const hook = await connect(agent, 'Code');

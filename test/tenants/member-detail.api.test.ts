@@ -70,7 +70,7 @@ test('a tenant sees when a member used a key of this tenant, and nothing of thei
   assert.is((await p.send('GET', `${p.tenant}/members/${here.user_id}?as_of=${at}`)).status, 200);
 });
 
-test('at an earlier time, a member has the access of that time', async () => {
+test('as of an earlier time, a member is shown with the access of that time', async () => {
   const before = p.eventsOf('AgentAccessGranted')[0]!;
   const as_of = `${before.position.commit}:${before.position.prepare - 1n}`;
   const { body } = await p.send('GET', `${p.tenant}/members/${daniel.user_id}?as_of=${as_of}`);
@@ -97,7 +97,7 @@ test('the audit log finds what concerns a person, an agent or another resource, 
   assert.is(text.trim().split('\n').length, 5);
 });
 
-test('the audit log finds also what takes rights from a person: a transfer, and the end of a key', async () => {
+test('the audit log also finds what ends rights of a person: a transfer, and the end of a key', async () => {
   const eve = await add('ADMIN', 'eve');
   const agent = await createAgent(p, 'Handed over');
   const transfer = (user_id: string) =>
@@ -116,7 +116,7 @@ test('the audit log finds also what takes rights from a person: a transfer, and 
   assert.is(found.filter((action) => action === 'agent.ownership_transferred').length, 2);
 });
 
-test('the filter about and a filter for an agent or a resource select what both of them do', async () => {
+test('the filter `about` together with a filter for an agent or a resource selects entries that match both', async () => {
   const found = async (query: string) => (await p.send('GET', `${p.tenant}/audit-logs?${query}`)).body as { resource_id: string }[];
   const both = await found(`about=${daniel.user_id}&agent_id=${desk}`);
   assert.ok(both.length > 0 && both.every(({ resource_id }) => resource_id === desk));

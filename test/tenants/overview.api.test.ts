@@ -197,7 +197,7 @@ for (const [kind, make] of Object.entries(CASES))
     );
   });
 
-test('the most severe comes first, and members see only what is about their agents', async () => {
+test('what needs attention is sorted by severity, and members see only what is about their agents', async () => {
   const { attention, attention_count } = await read();
   const order = ['error', 'warning', 'info'];
   const ranks = attention.map(({ severity }) => order.indexOf(severity!));

@@ -87,7 +87,7 @@ const isApplicable = (call: Call, position: IdPosition, state: State): boolean =
   if (state === 'other type' && call.path === '/me') return false;
   // GET /me shows the agent of a runner key, whose id is the wrong id that this state would send.
   if (state === 'other type' && call.operationId === 'readMe') return false;
-  // The body of a submitted credential may name its request by any text; one that is no id names no request.
+  // The body of a submitted credential may name its request by any text; one that is not an id names no request.
   const isAnyText = position.in === 'body' && position.type === 'credential request';
   if (state === 'malformed') return !isAnyText && !NAMED_TYPES.includes(position.type);
   if (state === 'sibling') return SIBLINGS.includes(position.type);

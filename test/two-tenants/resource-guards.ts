@@ -184,13 +184,13 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     ],
   },
   mutant(
-    'roles: users who are no members can get one',
+    'roles: users who are not members can get one',
     'domain/agents/agent-roles.ts',
     "if (!members[user_id]) throw new Refusal('not_found', 'There is no such member');",
     '',
   ),
   mutant(
-    'grants: users who are no members can get one',
+    'grants: users who are not members can get one',
     'domain/agents/agent-roles.ts',
     "if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');",
     '',
@@ -209,7 +209,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     '',
   ),
   mutant(
-    'ownership can be transferred to users who are no members',
+    'ownership can be transferred to users who are not members',
     'domain/agents/agent-roles.ts',
     'if (!members[new_owner_id]) throw',
     'if (false) throw',

@@ -118,7 +118,7 @@ test('if a vault could not read or create a key because the key was missing or t
   assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('only its owner reads the master key file; if the log has keys, a missing or wrong file is not replaced', async () => {
+test('only its owner can read the master key file; if the log has keys, a missing or wrong file is not replaced', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });

@@ -70,7 +70,7 @@ const formOfWay = ({ change }: Way, { visit, access }: Explained): Child => {
 
 type Answered = { readonly permission: Permission; readonly steps: readonly Step[]; readonly ways: readonly Way[] };
 
-/** What must be equal for answers about several permissions to be one. */
+/** Returns a key that is equal for permissions whose answers are shown as one. */
 const keyOf = ({ permission: { allowed, decided_by, label }, steps, ways }: Answered): string =>
   JSON.stringify([allowed, decided_by?.event_id, steps, ways]).replaceAll(JSON.stringify(`“${label}”`).slice(1, -1), '*');
 
@@ -80,7 +80,7 @@ const answered = (permission: Permission, { access, grid, isAdminOnly }: Explain
   return { permission, steps: chainOf(access, one, grid), ways };
 };
 
-/** The text of a way to the first of these permissions, for all of them. */
+/** Returns the text of a change that gives the first of these permissions, with the labels of all of them. */
 const wayText = ({ text }: Way, labels: readonly string[]): string =>
   text.replace(`“${labels[0]}”`, labels.map((one) => `“${one}”`).join(', '));
 
@@ -252,7 +252,7 @@ export const agentAccessPage = page({
     const user_id = visit.query.get('user_id');
     const mine = access.ok ? access.value.find((cell) => cell.user_id === user_id) : undefined;
     const explained = mine && { visit, access: mine, grid: roles, isAdminOnly: agent.ok && agent.value.is_admin_only };
-    const nobody = p({ class: 'quiet' }, 'This user was no member of the tenant, so they could do nothing with the agent.');
+    const nobody = p({ class: 'quiet' }, 'This user was not a member of the tenant, so they could do nothing with the agent.');
     return agentTab(visit, 'Access', { agent, may }, ({ id, name }) => [
       div(
         { class: 'stack wide-gap' },

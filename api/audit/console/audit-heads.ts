@@ -21,7 +21,7 @@ const { a, aside, div, li, ol, p, span } = tags;
 type Head = ReplyOf<Rows['listAuditHeads']>[number];
 type Key = ReplyOf<Rows['listAuditKeys']>[number];
 
-/** A head of the list, with the size and the root of the one before it if the list has it. */
+/** A head of the list, with the size and the root of the previous one if the list has it. */
 type Listed = { readonly head: Head; readonly before: { readonly size: number; readonly root: string } | null };
 
 const listedOf = (heads: readonly Head[]): readonly Listed[] =>
@@ -95,7 +95,7 @@ export const auditHeadsPage = page({
   title: () => 'Heads and export',
   trail: ({ params }) => [['Audit log', tenantPath(params.tenant_id!, '/audit')]],
   view: ({ heads, keys, tenant }, visit) => [
-    heading('Heads and export', 'Each head signs all entries before it. Whoever keeps one can prove later that nothing was changed.'),
+    heading('Heads and export', 'Each head signs all entries before it. Anyone who keeps one can prove later that nothing was changed.'),
     div(
       { class: 'detail' },
       div(

@@ -112,7 +112,7 @@ export const blackoutLayouts = {
     ],
     fields: {
       ...BLACKOUT_FIELDS,
-      agent_id: { label: 'These agents', help: 'Each gets a blackout of its own.', isSeveral: true },
+      agent_id: { label: 'These agents', help: 'Each gets its own blackout.', isSeveral: true },
       reason: { none: 'No reason', rows: 0, help: null },
     },
   }),

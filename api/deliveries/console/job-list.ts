@@ -69,14 +69,14 @@ export const jobListPage = page({
   view: ({ jobs, agents, people }, visit) => {
     const isReplays = isOfReplays(visit.query);
     const why = isReplays
-      ? 'A replay or release of several deliveries goes on after its request, as a job.'
-      : 'A replay of several deliveries, and an import into the memory of an agent, goes on after its request, as a job.';
+      ? 'A replay or release of several deliveries continues after its request, as a job.'
+      : 'A replay of several deliveries, and an import into the memory of an agent, continues after its request, as a job.';
     const nothing = emptyState(
       { icon: 'history', title: isReplays ? 'No replay yet' : 'There is no job yet', why },
       a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To deliveries'),
     );
     return [
-      heading(isReplays ? 'Replays' : 'Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
+      heading(isReplays ? 'Replays' : 'Jobs', 'What continues after its request: who asked for it, how far it is, and what became of it.'),
       isReplays ? deliveryViews(visit, 'replays') : null,
       panel(jobs, (found) =>
         found.length === 0 ? nothing : jobTable(visit, found, { agents: namesIn(agents), people: peopleNames(people) }),

@@ -42,7 +42,7 @@ export const platformAccountsPage = page({
       add,
     );
     return [
-      heading('Accounts', 'E-mail addresses that may sign in at the OpenID issuer although they are no member of a tenant.', add),
+      heading('Accounts', 'E-mail addresses that may sign in at the OpenID issuer although they are not members of a tenant.', add),
       panel(accounts, (found) => (found.length === 0 ? nothing : accountTable(visit, found))),
       pager(accounts, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
     ];

@@ -87,7 +87,7 @@ const toolbar = (visit: Visit, onAgent: MayOnAgent): Child => {
 const nothing = ({ query, path }: Visit): Child =>
   query.has('q') || query.has('origin') || query.has('cursor')
     ? emptyState(
-        { icon: 'search', title: 'No entry found', why: 'A search in a large memory can go on, on the next page.' },
+        { icon: 'search', title: 'No entry found', why: 'A search in a large memory can continue, on the next page.' },
         a({ class: 'button', href: path }, 'Show all'),
       )
     : emptyState({ icon: 'layers', title: 'The memory is empty', why: 'It has what people import, and what the agent remembers.' });

@@ -86,7 +86,7 @@ const problemPage = (assets: string, visit: Visit, { title, detail, status }: Pr
     status === 401 ? 'This invitation cannot be used' : title,
     div({ class: 'problem', role: 'alert' }, icon('triangle-alert'), p(null, `${detail}.`)),
     status === 401
-      ? p(null, 'A new link replaces the one before it. Any owner or admin of the tenant makes one on the page Members.')
+      ? p(null, 'A new link replaces the previous one. Any owner or admin of the tenant makes one on the page Members.')
       : null,
     div(
       { class: 'actions below' },

@@ -15,7 +15,7 @@ export const IntegrationOptions = z.strictObject({
     .optional()
     .meta({ description: 'How deliveries are signed: by HMAC with this hash function, or with an Ed25519 key. Default: `sha256`' }),
   header: HeaderName.optional().meta({ description: `The header with the signature. Default: \`${DEFAULT_HEADER}\`` }),
-  prefix: displayText(0, 64).optional().meta({ description: 'What stands before the signature in its header, such as `sha256=`' }),
+  prefix: displayText(0, 64).optional().meta({ description: 'The text before the signature in its header, such as `sha256=`' }),
   encoding: z.enum(['hex', 'base64']).optional().meta({ description: 'How the signature is encoded. Default: `hex`' }),
   signed_message: text(1, 256)
     .regex(/^[\x20-\x7e\t\r\n]*$/, 'must contain only printable ASCII characters, tabs and line ends')

@@ -140,7 +140,7 @@ const runDemo = async (platform: DemoPlatform, traces: Traces): Promise<number> 
   const api = client(platform.url, platform.key);
   const tenant = platform.tenant ?? (await tenantOf(api));
   const afterwards = platform.isOwn ? '' : `, tenant ${tenant}; the agent and the integration that it creates there are deleted at the end`;
-  printError(`the demo uses ${platform.isOwn ? 'a platform of its own, ' : ''}${platform.url}${afterwards}`);
+  printError(`the demo uses ${platform.isOwn ? 'its own platform, ' : ''}${platform.url}${afterwards}`);
   traces.setup = createSetup(api, tenant, traces.created);
   const setup = await traces.setup;
   traces.runners.push(startRunner(platform, setup));

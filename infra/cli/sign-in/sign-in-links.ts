@@ -41,7 +41,7 @@ export const printSignInLink = async (config: Config, { user, open }: LoginOptio
       : await issueSuperAdminLink(ctx, () => formerAndPresentSuperAdmins(log));
     const url = signInUrl(publicUrlOf(config), issued.code);
     printLine(url);
-    printLine(`Opens the console once as ${issued.email}, within ${LINK_TTL_MINUTES} minutes. Whoever has the link is signed in.`);
+    printLine(`Opens the console once as ${issued.email}, within ${LINK_TTL_MINUTES} minutes. Anyone who has the link is signed in.`);
     if (open && !(await openBrowser(url))) printErrorLine('No browser could be opened on this machine: open the link in one yourself.');
     return 0;
   } finally {

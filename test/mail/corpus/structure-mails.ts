@@ -158,7 +158,7 @@ export const STRUCTURE_MAILS: readonly CorpusMail[] = [
     files: [['a', 'application/x-a', 'ab']],
   },
   {
-    ...{ name: 'a footer behind Base64', source: 'Mailman 2.1, msg_footer; virus scanners' },
+    ...{ name: 'a footer after Base64', source: 'Mailman 2.1, msg_footer; virus scanners' },
     mail: single(
       ['Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: base64'],
       base64(utf8('Grüße')),
@@ -169,7 +169,7 @@ export const STRUCTURE_MAILS: readonly CorpusMail[] = [
     ...{ text: 'Grüße\n_____\nListe\nhttps://lists.example/options', files: [] },
   },
   {
-    ...{ name: 'a footer behind Base64 that needs no padding', source: 'Mailman 2.1' },
+    ...{ name: 'a footer after Base64 that needs no padding', source: 'Mailman 2.1' },
     mail: single(
       ['Content-Type: text/plain', 'Content-Transfer-Encoding: base64'],
       base64('Hello!'),
