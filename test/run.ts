@@ -11,7 +11,7 @@ import { type RunOptions, runOptions } from './run-options.ts';
 import { platformsInUse, startPlatformsOf } from './run-platforms.ts';
 import { runQueue, type Worker } from './run-queue.ts';
 import { reportFile, reportRun } from './run-report.ts';
-import { needsOwnProcess, selectedFiles } from './test-files.ts';
+import { needsOwnProcess, selectedFiles, startsPrograms } from './test-files.ts';
 import { activeProcesses, startTestProcess, type TestProcess } from './test-process.ts';
 
 /** Opens a worker that runs test files in one process, and in a new one when that has ended or has become too large. */
@@ -53,6 +53,19 @@ const runAll = async (files: readonly string[], running: Running, platforms: rea
 };
 
 /**
+ * Returns the program that these files start (see `mainFile`): the bundle of this checkout. It is renewed if the code has
+ * changed, which the first start of a platform would do otherwise. The code for it is loaded only if a file needs it.
+ */
+const programOf = async (files: readonly string[]): Promise<NodeJS.ProcessEnv> => {
+  if (!files.some(startsPrograms)) return {};
+  const [{ programPlace }, { entryPoint }] = await Promise.all([
+    import('../infra/processes/program-copy.ts'),
+    import('../infra/program.ts'),
+  ]);
+  return { TEST_PROGRAM: entryPoint('infra/main.ts', programPlace().root) };
+};
+
+/**
  * Returns the environment for a test file. Variables that configure Annals are left out, so that the developer's
  * settings have no effect. Variables that begin with TEST_ are read only by tests.
  */
@@ -87,7 +100,11 @@ const main = async (words: string[]): Promise<number> => {
   if (files.length === 0) throw new Error(`no test file is selected by ${words.join(' ')}`);
   console.log(`${files.length} files; generated cases: ${options.share} % of them, seed ${options.seed}`);
   // Loading the definitions of the projections takes time. Do it while the services start.
-  const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
+  const [running, { createTemplate }, program] = await Promise.all([
+    startServices(),
+    import('./fixtures/template-database.ts'),
+    programOf(files),
+  ]);
   const platforms = await startPlatformsOf(files).catch(async (error) => {
     await stop(running, []);
     throw error;
@@ -98,7 +115,7 @@ const main = async (words: string[]): Promise<number> => {
       void stop(running, platforms).finally(() => process.exit(1));
     });
   const results = await createTemplate(running.services.databaseUrl)
-    .then(() => runAll(files, running, platforms, environment(running.services, platforms, options)))
+    .then(() => runAll(files, running, platforms, { ...environment(running.services, platforms, options), ...program }))
     .finally(() => stop(running, platforms));
   return reportRun({ ...results, share: options.share, seconds: (Date.now() - startedAt) / 1_000 }).failed > 0 ? 1 : 0;
 };

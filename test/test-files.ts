@@ -40,6 +40,9 @@ export const usesPlatform = (file: string, kind: PlatformKind): boolean =>
 /** Whether a test file needs its own process. The words `own process` in its first line say so. */
 export const needsOwnProcess = (file: string): boolean => /\bown process\b/.test(firstLineOf(file));
 
+/** Whether a test file starts programs of the platform: one of a later ring than `quick`, or the test of the whole platform. */
+export const startsPrograms = (file: string): boolean => ringOf(file) !== 'quick' || file.endsWith('.smoke.test.ts');
+
 export type Selection = {
   /** Empty: all rings. */
   readonly rings: readonly Ring[];

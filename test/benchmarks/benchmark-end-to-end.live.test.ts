@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectRunner, Refusal, type RunnerEvent } from '../../infra/runner/runner-client.ts';
-import { expectReply, mainFile } from '../faults/running-platform.ts';
+import { expectReply } from '../faults/running-platform.ts';
 import { type Agent, createDataset } from '../faults/tenants.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { bareEnvironment, eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, mainFile, root, startProgram } from '../fixtures/child-process.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
 import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
 

@@ -9,9 +9,8 @@ import * as assert from 'uvu/assert';
 import { omit } from '../../domain/omit.ts';
 import { callOperation } from '../../infra/cli/api/call-operation.ts';
 import { describeOperation, listOperations } from '../../infra/cli/api/describe-operations.ts';
-import { mainFile } from '../faults/running-platform.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { bareEnvironment, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, mainFile, startProgram } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;

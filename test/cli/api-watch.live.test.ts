@@ -8,9 +8,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ApiOperation, operationsIn } from '../../infra/cli/api/api-document.ts';
 import { optionName, requestOf } from '../../infra/cli/api/operation-arguments.ts';
-import { mainFile } from '../faults/running-platform.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { eventually, mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 

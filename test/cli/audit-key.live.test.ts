@@ -8,8 +8,8 @@ import * as AuditKey from '../../domain/audit/audit-key.ts';
 import { openSigningKey } from '../../infra/audit/signing-key.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { openVault } from '../../infra/vault/vault.ts';
-import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import type { RunningPlatform } from '../faults/running-platform.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = runningPlatform();

@@ -3,8 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import type { RunningPlatform } from '../faults/running-platform.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = runningPlatform();

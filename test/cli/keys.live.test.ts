@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
 import { publicIdOf } from '../../domain/identity/api-key-format.ts';
-import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
-import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import type { RunningPlatform } from '../faults/running-platform.ts';
+import { eventually, mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = runningPlatform();

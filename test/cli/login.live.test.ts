@@ -8,8 +8,8 @@ import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
 import { omit } from '../../domain/omit.ts';
 import { openOperatorContext } from '../../infra/cli/operator-context.ts';
-import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
-import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import type { KillablePlatform } from '../faults/running-platform.ts';
+import { eventually, mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = lentPlatform();

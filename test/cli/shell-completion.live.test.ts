@@ -5,9 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { mainFile } from '../faults/running-platform.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 

@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mainFile } from '../faults/running-platform.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 

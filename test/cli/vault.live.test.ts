@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
-import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
+import type { KillablePlatform } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
-import { eventually, type Program, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { eventually, mainFile, type Program, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = lentPlatform();

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { createSockets, post } from './load.ts';
 import { withPlatform } from './platform.ts';
 import type { KillablePlatform } from './running-platform.ts';
-import { ADMIN_KEY, mainFile } from './running-platform.ts';
+import { ADMIN_KEY } from './running-platform.ts';
 import { createDataset, type Dataset } from './tenants.ts';
 
 // This program rotates keys while requests are sent, and reports the requests that fail. Usage: `node

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writePidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { type Program, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
+import { mainFile, type Program, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 import { openAndUse, type Platform } from './platform.ts';
-import { mainFile } from './running-platform.ts';
 
 const RESTART_DELAY_MS = 200;
 

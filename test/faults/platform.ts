@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { type Program, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
+import { mainFile, type Program, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { platformProcesses } from './platform-processes.ts';
-import { connectPlatform, mainFile, platformEnvironment } from './running-platform.ts';
+import { connectPlatform, platformEnvironment } from './running-platform.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bareEnvironment, type Program, startProgram } from '../fixtures/child-process.ts';
-import { mainFile, type RunningPlatform } from './running-platform.ts';
+import { bareEnvironment, mainFile, type Program, startProgram } from '../fixtures/child-process.ts';
+import type { RunningPlatform } from './running-platform.ts';
 import type { Agent } from './tenants.ts';
 
 export type Runner = {

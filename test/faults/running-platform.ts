@@ -9,13 +9,12 @@ import type { Log } from '../../infra/eventstore/event-log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { openEventOpener } from '../../infra/vault/event-opener.ts';
-import { type Program, root, type Stoppable, startProgram, stopInTime, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { mainFile, type Program, type Stoppable, startProgram, stopInTime, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import type { platformProcesses } from './platform-processes.ts';
 
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string };
 
-export const mainFile = join(root, 'infra', 'main.ts');
 /** The API key of the platform's first administrator. It is used only in tests. */
 export const ADMIN_KEY = buildKey('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
 

@@ -4,8 +4,8 @@ import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import type { KillablePlatform } from '../faults/running-platform.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = lentPlatform();

@@ -6,8 +6,7 @@ import { test } from 'uvu';
 import { is, match } from 'uvu/assert';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { mainFile } from '../faults/running-platform.ts';
-import { type Program, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { mainFile, type Program, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 const LINK = /http:\/\/127\.0\.0\.1:\d+\/console\/in#(c[a-z0-9]{24}\.\w+)/;
 /** The util-linux command `script` runs a command in its own terminal. */

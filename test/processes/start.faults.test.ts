@@ -9,8 +9,15 @@ import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { sharedByTests } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
-import { eventually, type Program, pidsWith, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import {
+  eventually,
+  mainFile,
+  type Program,
+  pidsWith,
+  startProgram,
+  unconfiguredEnvironment,
+  withTempDirectory,
+} from '../fixtures/child-process.ts';
 import { startNatsServer } from '../fixtures/nats-server.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 

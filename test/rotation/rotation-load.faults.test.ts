@@ -3,8 +3,7 @@
 import { test } from 'uvu';
 import { equal, match, ok } from 'uvu/assert';
 import { rotateUnderLoad } from '../faults/key-rotation.ts';
-import { mainFile } from '../faults/running-platform.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = lentPlatform();

@@ -6,9 +6,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BudgetExceeded, connectRunner, Refusal, RetryLater, type RunnerEvent } from '../../infra/runner/runner-client.ts';
 import { createSockets, post } from '../faults/load.ts';
-import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
+import type { RunningPlatform } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
-import { bareEnvironment, eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { bareEnvironment, eventually, mainFile, root, startProgram } from '../fixtures/child-process.ts';
 import { exampleOf } from '../fixtures/documents.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 

@@ -5,9 +5,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { STREAM } from '../../infra/nats/jetstream.ts';
-import { mainFile } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = runningPlatform();

@@ -5,12 +5,11 @@ import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import { createReadBuffer } from '../../infra/eventstore/embedded/log/read-buffer.ts';
 import { findText } from '../faults/secret-search.ts';
+import { mainFile } from '../fixtures/child-process.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { flipBits, runStoreCommand } from '../fixtures/store-files.ts';
 import { type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
-
-const main = join(import.meta.dirname, '../../infra/main.ts');
 
 const event = (label: string, size = 0) => jsonEvent({ type: 'happened', data: { label, pad: 'p'.repeat(size) } });
 
@@ -122,7 +121,7 @@ test('a backup that is made while events are appended is a complete event store,
       for (let i = 0; writing; i++) await client.appendToStream('during', event(String(i)));
     })();
     const code = await new Promise((resolve) =>
-      spawn(process.execPath, [main, 'store', 'backup', '--dir', store.dir, '--to', to]).on('close', resolve),
+      spawn(process.execPath, [mainFile, 'store', 'backup', '--dir', store.dir, '--to', to]).on('close', resolve),
     );
     writing = false;
     await writes;

@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import type { Platform } from '../../faults/platform.ts';
-import { mainFile } from '../../faults/running-platform.ts';
-import { startProgram, unconfiguredEnvironment } from '../../fixtures/child-process.ts';
+import { mainFile, startProgram, unconfiguredEnvironment } from '../../fixtures/child-process.ts';
 
 /** What remains of a platform that has stopped. */
 export type Remains = {
