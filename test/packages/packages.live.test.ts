@@ -1,10 +1,24 @@
 // limit: 300 s for this file (test/run.ts)
 import { execFile, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { test } from 'uvu';
 import { equal, is, match, ok } from 'uvu/assert';
+import { linkPackages } from '../../infra/processes/link-packages.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { root, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
@@ -83,6 +97,19 @@ test('the types of the client take at most 3 s of processor time to check', () =
     ok(used!.seconds - without!.seconds <= MAX_CHECK_SECONDS, `${used!.seconds} s instead of ${without!.seconds} s`);
   }));
 
+/**
+ * Links the packages of this checkout into a directory, so that npm need not unpack their 400 MB there. npm still
+ * chooses the packages by what the package annals declares: it keeps those that fit, and removes and adds others.
+ */
+const linkInstalled = (dir: string): void => {
+  const modules = join(dir, 'node_modules');
+  linkPackages(root, dir);
+  // Without hard links, it is a link to the packages of this checkout, which npm must not change.
+  if (lstatSync(modules).isSymbolicLink()) rmSync(modules);
+  // npm would unpack a package again whose commands are missing.
+  else cpSync(join(root, 'node_modules/.bin'), join(modules, '.bin'), { recursive: true, verbatimSymlinks: true });
+};
+
 test('npx annals start in an empty folder runs the platform, and the client acknowledges a signed delivery', () =>
   withTempDirectory(async (dir) => {
     const cached = join(root, 'node_modules/.cache/annals');
@@ -94,7 +121,9 @@ test('npx annals start in an empty folder runs the platform, and the client ackn
       NO_COLOR: '1',
     };
     delete env.NODE_COMPILE_CACHE;
+    linkInstalled(dir);
     await run('npm', [...INSTALL, platformTarball], { cwd: dir, env });
+    is(existsSync(join(dir, 'node_modules/esbuild')), false, 'npm has removed what the package does not declare');
     const [, start] = blocksOf('The platform')[0]!.trim().split('\n');
     is(start, 'npx annals start');
     const platform = startProgram('npx', ['annals', 'start'], { cwd: dir, env });
