@@ -138,7 +138,7 @@ const parseLine = (bytes) => {
 async function* linesOf(path) {
   let rest = [];
   let length = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+  for await (const chunk of createReadStream(path)) {
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       yield Buffer.concat([...rest, chunk.subarray(start, end)]);

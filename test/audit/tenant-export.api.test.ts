@@ -12,6 +12,7 @@ import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { digestOf, verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/audit/export-tenant.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { bareEnvironment, mainFile } from '../fixtures/child-process.ts';
 import { contentsOf, type EditedExport, editExport, editWithCare, linesIn, seededRandom, writeAgain } from '../fixtures/export-edits.ts';
 import { serveApp } from '../fixtures/serve-app.ts';
 import { openShare } from '../fixtures/share.ts';
@@ -241,24 +242,23 @@ test('verifying an older export against a newer anchored head is refused', async
 
 /** Runs a program with these arguments. @returns its exit code and everything that it prints */
 const program = (file: string, ...words: string[]) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], { encoding: 'utf8', env: {}, cwd: dir });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], { encoding: 'utf8', env: bareEnvironment(), cwd: dir });
   return { code: status, output: stdout + stderr };
 };
 
 test('the verifier is a single file: a copy of this file in an empty directory gives the same results as annals verify --audit', () => {
   const copy = join(dir, 'verify-audit-export.mjs');
   copyFileSync(join(import.meta.dirname, '../../infra/audit/verify-audit-export.mjs'), copy);
-  const main = join(import.meta.dirname, '../../infra/main.ts');
   const changed = join(dir, 'changed.jsonl');
   writeFileSync(changed, readFileSync(exported, 'utf8').replace('Prüft', 'Prüfe'));
   const line = linesIn(exported).findIndex((one) => one.includes('Prüft')) + 1;
-  const runs = (...words: string[]) => [program(copy, ...words), program(main, 'verify', '--audit', ...words)];
+  const runs = (...words: string[]) => [program(copy, ...words), program(mainFile, 'verify', '--audit', ...words)];
   for (const { code, output } of runs(exported)) assert.equal([code, output.startsWith('ok: ')], [0, true], output);
   for (const { code, output } of runs(changed))
     assert.equal([code, output.split('\n')[0]], [1, `line ${line}: the event does not match its digest: it was changed`]);
   for (const { code, output } of runs('missing.jsonl')) assert.equal([code, output.includes('missing.jsonl')], [2, true], output);
   for (const { code } of runs(exported, '--unknown', 'x')) assert.is(code, 2);
-  assert.match(program(main, 'verify', '--key', 'x').output, '--key and --anchors need --audit');
+  assert.match(program(mainFile, 'verify', '--key', 'x').output, '--key and --anchors need --audit');
 });
 
 test('an export does not overwrite an existing file, and a failed export leaves no file', async () => {
