@@ -39,7 +39,7 @@ export const findAttention = async (ctx: Ctx, { broker, states }: Runners, { age
   const held = open.length === 0 ? [] : await heldOf(ctx, { tenant_id: ctx.tenant, agent_ids }, states);
   const visible = await visibleAgents(ctx);
   const found = await Promise.all([deliveryAttention(ctx, { broker, agent_ids, open, held }), settingsAttention(ctx, held)]);
-  // Deliveries can be sent again to an agent which the caller may not know.
+  // A delivery that the caller may read can have been sent again to an agent that the caller may not see.
   const isKnown = ({ agent_id }: Found): boolean =>
     agent_id === null || [agent_ids, visible].some((ids) => ids === undefined || ids.includes(agent_id));
   return found.flat().filter(isKnown).toSorted(compare);

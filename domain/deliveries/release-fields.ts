@@ -8,7 +8,7 @@ export type ReleasedBody = { readonly sha256: string; readonly size_bytes: numbe
 export type ReleaseChecks = {
   /** The verdicts that the delivery did not have before. */
   readonly guardrails: readonly GuardrailVerdict[];
-  /** Replaced parts for each tag, including those when the delivery arrived. */
+  /** How many parts of the body were replaced, for each tag, including those that were replaced when the delivery arrived. */
   readonly redactions?: readonly RedactionHit[];
   /** Absent if the recorded body is sent. */
   readonly body?: ReleasedBody;

@@ -45,7 +45,7 @@ const checkPublicKey = (provider: Provider, secret: string): void => {
     throw invalid('/secret', `must be the public key of the sender: this is not an Ed25519 key, although it has the form (${form})`);
 };
 
-/** Texts that people copy with the secret, or instead of it, if the provider creates it. */
+/** Signs that a secret was copied with something around it, or damaged, with what the refusal says. Only for secrets that a provider has created. */
 const NOT_ALONE: readonly (readonly [RegExp, string])[] = [
   [/^(?:bearer|basic|token)\s/i, 'starts with a word of an HTTP header'],
   [/^[A-Za-z_][\w.-]*\s*[=:]\s*[^=\s]/, 'starts with the name of a setting'],

@@ -31,7 +31,7 @@ type Job = {
   readonly subject: RulesTask['subject'];
   readonly content: RulesTask['content'];
   readonly timeLimitMs: number;
-  /** The processor time of the thread, in total, until which the job may wait. */
+  /** The job is given up if all threads together have used this processor time for jobs before it starts. */
   readonly waitsUntilMs: number;
   readonly resolve: (result: RulesResult | null) => void;
   readonly reject: (error: Refusal) => void;

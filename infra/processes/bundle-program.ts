@@ -20,8 +20,8 @@ const COMMONJS_NAMES =
   'const require = $createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;';
 
 /**
- * Loads esbuild so that its synchronous calls leave no process behind. It reads this variable only when it is loaded; a
- * build with another value than at that time would never end.
+ * Loads esbuild with ESBUILD_WORKER_THREADS=0, so that its synchronous calls leave no process behind. esbuild reads the
+ * variable only while it is loaded.
  */
 const loadEsbuild = (): typeof import('esbuild') => {
   const earlier = process.env.ESBUILD_WORKER_THREADS;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
 
 /**
- * Removes what an old master key encrypts from the disk; nothing for an external event store. Returns a line with the result, or what the
+ * Removes from the disk what an old master key encrypts; nothing for an external event store. Returns a line with the result, or what the
  * operator must do.
  */
 export const scavengeKeys = async (annalsData: string): Promise<string> => {

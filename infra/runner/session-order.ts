@@ -198,7 +198,7 @@ const stop = (order: Order): Promise<void> => {
 export type OrderedConsumer = Omit<MessageConsumer, 'pull' | 'stopPulls'> & {
   /** Null if there is no message yet, or the runner stops. */
   readonly pull: () => Promise<Msg | null>;
-  /** Call it when the runner stops. Messages that arrive, or do not wait for work of this runner, are returned to the broker. */
+  /** Call it when the runner stops. Returns all messages to the broker but those that follow a message on which this runner still works. */
   readonly stop: () => void;
   readonly recheck: () => void;
   readonly waiting: () => readonly Msg[];

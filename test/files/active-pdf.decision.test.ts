@@ -37,7 +37,7 @@ test('the name of an active PDF object is found at every place, escaped or not, 
       for (const after of ['', ' ', ' '.repeat(100_000)]) ok(found(' '.repeat(before) + name + after), `${name} after ${before} bytes`);
 });
 
-test('a longer name than an active one is not found, also where two windows meet', () => {
+test('a PDF name that only begins like that of active content is not reported, even where two searched parts of the file meet', () => {
   for (const name of ['/JavaScripts', '/AAb', '/JSx', ' JavaScript2'])
     for (const before of [0, 65_460, 65_524, 65_526, 65_533])
       is(found(' '.repeat(before) + name + ' '.repeat(100)), null, `${name} after ${before} bytes`);

@@ -72,7 +72,7 @@ test('processes share a copy of the same version; a copy of another version wait
     equal(isThere(copy, 'api/console-routes.ts'), [false]);
   }));
 
-test('other packages are linked again, and an interrupted copy is made again from the start', () =>
+test('if the installed packages have changed, they are linked again; an interrupted copy is made again from the start', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const first = runningProcess();

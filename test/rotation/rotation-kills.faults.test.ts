@@ -41,7 +41,7 @@ const keptIn = (dir: string, wraps: readonly string[]): string[] => {
   return wraps.filter((wrapped) => bytes.some((content) => content.includes(wrapped)));
 };
 
-test('a rotation of the master key that is killed before any step is completed by the next worker; afterwards, the old master key decrypts no data key on the disk', async () => {
+test('no matter before which step a rotation of the master key is killed, the next worker completes it; the old key then decrypts no data key on the disk', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);
@@ -93,7 +93,7 @@ test('a rotation of the master key that is killed before any step is completed b
   await store.end();
 });
 
-test('a rotation of a data key that is killed before any step is completed by the next worker, which creates no further key', async () => {
+test('no matter before which step a rotation of a data key is killed, the next worker completes it and creates no further key', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);

@@ -157,7 +157,7 @@ test(
 );
 
 test(
-  'a message that arrives for a worker that has got a waiting one meanwhile is given back at once',
+  'a message that was requested for a worker is returned at once if the worker has got a waiting one instead',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     await say(nats, 1, 's', 0);
     start(`${RECORD}; until [ -e go ]; do sleep 0.1; done`);

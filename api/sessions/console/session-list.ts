@@ -94,7 +94,7 @@ const nothing = (visit: Visit) => {
   );
 };
 
-/** Renders the choice of an agent, which acts at once, and for a chosen one the form with the first message. */
+/** Renders the field to choose an agent, and, once one is chosen, the form for the first message. */
 const startCard = (visit: Visit, names: Names, isAllowed: boolean, notes: Child): Child => {
   const chosen = visit.query.get(START) ?? '';
   const refused = p({ class: 'quiet' }, 'You may not assign work to this agent: its owners can give you the role MANAGER.');

@@ -23,7 +23,7 @@ const hasDigest = (body: ReceivedBody, digest: string): boolean => {
   return sha256.digest('hex') === digest;
 };
 
-/** In bytes, of all messages that are tried for one request: each needs its own digest. */
+/** In bytes: of all texts that one signature is compared with, one for each form of the URL. Each must be hashed separately. */
 const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** Twilio sends far fewer. Sorting the fields of a stranger's request must not take long. */
