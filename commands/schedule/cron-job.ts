@@ -124,22 +124,23 @@ export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate,
   return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...found, ...stored }, context));
 };
 
-/** In a row. */
+/** How many runs in a row can be skipped in advance. */
 const MAX_SKIPPED = 1_000;
 
 const isDecided = async (ctx: Ctx, { id }: CronJob.CronJob, dueAt: string): Promise<boolean> =>
   (await ctx.load(CronRun, CronRun.occurrenceId(id, dueAt))).state.decision !== 'undecided';
 
-/** The due times up to the result are decided, also those that were skipped in advance. @throws Refusal conflict if these are too many */
-const decidedUntil = async (ctx: Ctx, job: CronJob.CronJob): Promise<string> => {
+/** Finds the next runs that were skipped in advance: their number, and the due time of the last one; now if there are none. */
+const skippedAhead = async (ctx: Ctx, job: CronJob.CronJob): Promise<{ readonly count: number; readonly until: string }> => {
   const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ctx.checks.parseCron);
   let until = ctx.at();
-  for (let skipped = 0; skipped < MAX_SKIPPED; skipped++) {
-    const dueAt = nextOccurrence(recurrence, until);
-    if (dueAt === null || !(await isDecided(ctx, job, dueAt))) return until;
+  let count = 0;
+  for (let dueAt = nextOccurrence(recurrence, until); count < MAX_SKIPPED; dueAt = nextOccurrence(recurrence, until)) {
+    if (dueAt === null || !(await isDecided(ctx, job, dueAt))) break;
     until = dueAt;
+    count++;
   }
-  throw CronJob.notDue();
+  return { count, until };
 };
 
 /** @throws Refusal conflict if it is a one-shot job that has fired or was skipped */
@@ -154,11 +155,11 @@ export const pauseCronJob = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJo
   return ctx.transact(CronJob, ref.id, CronJob.pause(ref.agent_id));
 };
 
-/** Due times during the pause, and those that were skipped, are left out. @throws Refusal not_found, conflict */
+/** Due times during the pause, and those that were skipped, are left out. @throws Refusal not_found, conflict if it has ended */
 export const resumeCronJob = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
   const { state } = await loadCronJob(ctx, ref);
   await assertNotEnded(ctx, state);
-  const at = await ctx.sideEffect(() => decidedUntil(ctx, state));
+  const at = await ctx.sideEffect(async () => (await skippedAhead(ctx, state)).until);
   return ctx.transact(CronJob, ref.id, CronJob.resume({ agent_id: ref.agent_id, at, parseCron: ctx.checks.parseCron }));
 };
 
@@ -187,16 +188,20 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
 
 /**
  * Skips the first occurrence after now that is not skipped yet. `next_fire_at`: when the job is due after that occurrence.
- * @throws Refusal not_found, conflict if the job has no due time any more
+ * @throws Refusal not_found, conflict if the job has no due time any more, or MAX_SKIPPED runs are skipped
  */
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob> & { next_fire_at: string | null }> => {
   const loaded = await loadCronJob(ctx, ref);
   const { state } = loaded;
   const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.checks.parseCron);
-  const dueAt = await ctx.sideEffect(async () =>
-    state.status === 'active' ? nextOccurrence(recurrence, await decidedUntil(ctx, state)) : null,
-  );
-  if (dueAt === null) throw CronJob.notDue();
+  const dueAt = await ctx.sideEffect(async () => {
+    if (state.status !== 'active') throw CronJob.notDue();
+    const { count, until } = await skippedAhead(ctx, state);
+    if (count === MAX_SKIPPED) throw conflict('', 'too_many_skipped', `The next ${MAX_SKIPPED} runs of the job are skipped already`);
+    const next = nextOccurrence(recurrence, until);
+    if (next === null) throw CronJob.notDue();
+    return next;
+  });
   const next_fire_at = nextOccurrence(recurrence, dueAt);
   const skip = CronRun.skip(state, dueAt, next_fire_at);
   const { position } = await ctx.transact(CronRun, CronRun.occurrenceId(state.id, dueAt), skip, { ignoreExpectedRevision: true });

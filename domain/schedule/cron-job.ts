@@ -243,7 +243,10 @@ const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'star
 
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
-/** A new schedule of an active job gives a new due time; a one-shot job keeps its own. @throws Refusal not_found, invalid if the fields would form no schedule */
+/**
+ * A new schedule of an active recurring job gives a new due time. That of a one-shot job does not depend on these fields.
+ * @throws Refusal not_found, invalid if the fields do not form a schedule
+ */
 export const update =
   (changes: JobChanges, { agent_id, at, parseCron }: JobContext) =>
   (job: CronJob): CronJobEvent[] => {
