@@ -18,6 +18,7 @@ import {
 import { AgentAttachmentRow, messages } from '../../projections/mail/message.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, TimeRange, windowOf } from '../http/paging.ts';
+import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -77,6 +78,12 @@ const withAttachments = async <Found extends Message>(ctx: Ctx, found: readonly 
   return found.map((message) => ({ ...message, attachments: rows.filter((row) => isOf(message, row)) }));
 };
 
+/** The message is recorded. So if the read models cannot be reached any more, the response has no files instead of failing. */
+const withSentFiles = async <Sent extends Message>(ctx: Ctx, sent: Sent): Promise<Shown<Sent>> => {
+  const shown = sent.attachment_ids.length === 0 ? undefined : await withAttachments(ctx, [sent]).catch(ignoreUnavailable);
+  return shown?.[0] ?? { ...sent, attachments: [] };
+};
+
 /**
  * Returns the attachments that a message had at the log position of an as-of read: those with which it was received or
  * sent, and those that had been added by then.
@@ -114,7 +121,7 @@ export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDe
         return attachmentsWithIds(ctx.reads, { tenant_id: ctx.tenant, agent_id }, ids);
       };
       const loaded = await sendMail({ settings, readDelivery, findAttachments })(ctx, input);
-      return { ...loaded, state: (await withAttachments(ctx, [loaded.state]))[0]! };
+      return { ...loaded, state: await withSentFiles(ctx, loaded.state) };
     },
   }),
   listMessages: operation({
