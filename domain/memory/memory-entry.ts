@@ -86,9 +86,9 @@ export const looksLikeJsonItems = (text: string): boolean => {
   return /^\{\s*"text"\s*:\s*"/.test(item) || typeof parseLine(item)?.text === 'string';
 };
 
-/** A line of JSON Lines, or an item of a JSON array; `label` names it, as `Line 2` does. @throws Refusal invalid */
+/** Reads a line of JSON Lines, or an item of a JSON array; `label` names it, such as `line 2`. @throws Refusal invalid */
 const entryOf = (line: string, label: string, { pointer, name, source }: TextOrigin): NewEntry => {
-  const refuse = (message: string) => invalid(pointer, `${label} of ${name.replace(/^The /, 'the ')} ${message}`, 'malformed_line');
+  const refuse = (message: string) => invalid(pointer, `${name}: ${label} ${message}`, 'malformed_line');
   const found = parseLine(line);
   if (!found) throw refuse('is neither a JSON object with the field text nor a JSON string');
   if (!isStorable(found.text)) throw refuse('has a text that is not a string, or contains U+0000 or an unpaired surrogate');
@@ -138,7 +138,7 @@ const createItemReader = (origin: TextOrigin) => {
     return taken;
   };
   const items = createItemCutter(MAX_LINE_LENGTH, {
-    onItem: (item, number) => entries.push(entryOf(item, `Item ${number}`, origin)),
+    onItem: (item, number) => entries.push(entryOf(item, `item ${number}`, origin)),
     refuse: (fault) => invalid(origin.pointer, `${origin.name} ${fault}`, 'malformed_line'),
   });
   return {
@@ -164,7 +164,7 @@ const createTextReader = (format: EntryFormat, origin: TextOrigin): TextReader =
       'line_too_long',
     );
   if (format === 'jsonl')
-    return createLineCutter((line, number) => (line.trim() === '' ? [] : [entryOf(line, `Line ${number}`, origin)]), tooLong);
+    return createLineCutter((line, number) => (line.trim() === '' ? [] : [entryOf(line, `line ${number}`, origin)]), tooLong);
   const { addLine, flush } = createPartJoiner(origin.source);
   const lines = createLineCutter(addLine, tooLong);
   return { add: lines.add, end: () => [...lines.end(), ...flush()] };

@@ -181,7 +181,7 @@ test('an import is refused with the reason, and stores nothing, if the file is n
     422,
     '/file',
     'malformed_line',
-    'Line 2 of the file has a text that is not a string, or contains U+0000 or an unpaired surrogate',
+    'The file: line 2 has a text that is not a string, or contains U+0000 or an unpaired surrogate',
   ]);
   assert.equal((await refusalOf(linesOf('x'.repeat(65_537)), 'a.jsonl')).slice(0, 3), [422, '/file', 'malformed_line']);
   assert.equal((await refusalOf('no zip', 'a.zip')).slice(0, 3), [422, '/file', 'damaged']);
