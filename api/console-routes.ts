@@ -102,7 +102,7 @@ const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame, position: s
   return keepingTime(framedInZone(deps.assets, visit, { ...frame, time, isPast: true }), asOf);
 };
 
-/** Answers with the slider of a page only. an open page requests it when the visitor goes to another time. */
+/** Answers with only the time slider of a page. An open page requests it when the visitor opens the slider. */
 const showSlider = async (c: Context, { assets }: ConsoleDeps, visit: Visit): Promise<Response> =>
   htmlResponse(c, htmlOf(timeSlider(visit, await readTicks(visit)), assets, formatIn(visit.zone)), 200);
 

@@ -136,7 +136,7 @@ export const mainCommand = defineCommand({
       },
     }),
     demo: defineCommand({
-      meta: { name: 'demo', description: 'Start its own platform and send it real webhook deliveries' },
+      meta: { name: 'demo', description: 'Start a separate platform and send it real webhook deliveries' },
       args: {
         on: { type: 'string', description: 'URL of a running platform to use instead, with ANNALS_KEY; what the demo creates is deleted' },
       },

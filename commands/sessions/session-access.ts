@@ -21,8 +21,8 @@ export const loadSession = loader({ isFresh: true });
 const loadOrigin = loader({});
 
 /**
- * Who may write, in addition to the runner of the session's agent: nobody (`runner`), or users who may assign work to the agent, in all its
- * sessions (`assigners`) or in those that a person has started (`persons`).
+ * Who may write in a session. `runner`: only the runner of its agent. `persons`: also users who may assign work to the agent, if a person
+ * has started the session. `assigners`: also these users, in every session of the agent.
  */
 export type Writers = 'runner' | 'persons' | 'assigners';
 

@@ -28,7 +28,7 @@ const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: nu
 /** Plain values, which can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureAlgorithm;
-  /** Messages of which any may have been signed; each is a list of parts. */
+  /** The signature is valid if it is that of one of these messages. A message is a list of parts, which are hashed in order. */
   readonly messages: readonly (readonly Uint8Array[])[];
   readonly signatures: readonly Uint8Array[];
   readonly keys: SigningKeys;

@@ -3,7 +3,7 @@ import { retryDelay } from '../backoff.ts';
 import { retryAfterMs } from '../runner/retry-after.ts';
 
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
-/** If the service requests a longer delay, its answer is final: the caller should not wait for so long without knowing. */
+/** If the service requests a longer delay, the request is not repeated, and the caller gets the response at once. */
 const MAX_WAIT_MS = 60_000;
 const TEMPORARY_STATUSES = [408, 429, 502, 503, 504];
 

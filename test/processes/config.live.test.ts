@@ -197,7 +197,7 @@ const embeddedCommands: [string[], RegExp][] = [
   [['store', 'backup', '--to', 'copy'], /can only back up the embedded event store: back up that of EVENTSTORE_URL.*--dir$/],
   [['backup', '--to', 'copy'], /can only back up the embedded event store: back up that of EVENTSTORE_URL with its own tools$/],
   [['restore', '--from', 'copy'], /can only restore the embedded event store: restore that of EVENTSTORE_URL with its own tools$/],
-  [['import', 'export.jsonl', '--inspect'], /imported into its own platform: unset EVENTSTORE_URL/],
+  [['import', 'export.jsonl', '--inspect'], /imported into a separate platform: unset EVENTSTORE_URL/],
   [['keys', 'list'], /there is no platform in .*: run annals start, or set DATABASE_URL$/],
 ];
 

@@ -8,7 +8,7 @@ import { ZEROS } from '../../domain/redaction/foreign-digits.ts';
 
 const CARD = '4111111111111111';
 const EMAIL = 'ada@example.com';
-/** [the script, words that may stand directly before and after a value] The scripts are those of Unicode 17, UAX 24. */
+/** Each script (Unicode 17, UAX 24) with a text before and a text after a value, without spaces between them. */
 const SCRIPTS: readonly (readonly [script: string, before: string, after: string])[] = [
   ['Chinese', '卡号', '有效期'],
   ['Japanese, kana', 'カード', 'です'],

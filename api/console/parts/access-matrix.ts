@@ -15,7 +15,7 @@ const roleIn = (access: Access): string => {
   return isAdmin(access) ? tenant_role : given || (tenant_role === 'AUDITOR' ? tenant_role : 'no role');
 };
 
-/** Returns the labels that the roles of a member have by default: their permissions if nobody has changed the grid. */
+/** Returns what the roles of a member allow by default, as labels. The tenant may have changed the permissions of a role. */
 const defaultLabels = (access: Access): readonly string[] => {
   const { tenant_role, role, grant } = access;
   if (isAdmin(access)) return DEFAULT_GRID.labels;

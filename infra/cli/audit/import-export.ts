@@ -82,7 +82,7 @@ export const importForInspection = async (config: Config, { file, key, anchors }
   const configured = [config.eventstoreUrl && 'EVENTSTORE_URL', config.databaseUrl && 'DATABASE_URL', config.natsUrl && 'NATS_URL'];
   const external = configured.find(Boolean);
   if (external)
-    throw wrongDirectory(`an export is imported into its own platform: unset ${external}, and set ANNALS_DATA to a new directory`);
+    throw wrongDirectory(`an export is imported into a separate platform: unset ${external}, and set ANNALS_DATA to a new directory`);
   const missing = [file, anchors].find((path) => path !== undefined && !existsSync(path));
   if (missing !== undefined) throw wrongDirectory(`there is no file ${missing}`);
   const found = await verifyAuditExport(file, { key, anchors });
