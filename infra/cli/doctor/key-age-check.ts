@@ -9,7 +9,7 @@ import { openMasterKeys } from '../../vault/master-keys.ts';
 import { NAME_KEY, readWrappedKeys, wrapperOf, wrapsOf } from '../../vault/wrapped-keys.ts';
 import { ageText } from '../vault/vault-status.ts';
 
-/** The maximum time to find all keys, in milliseconds. If a very large log takes longer, the check is aborted. */
+/** The maximum time to find all keys, in milliseconds. If it takes longer, as with a very large log, the check is aborted. */
 const TIMEOUT_MS = 4_000;
 const RUNNING_FOR_LONG_MS = 3_600_000;
 
@@ -57,7 +57,7 @@ export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Resul
 export const checkKeyAges = async (masterKeyFile: string, eventstoreUrl: string | null): Promise<Result> => {
   if (eventstoreUrl === null) return none('there are no keys yet: the first start creates them');
   const log = openLog(eventstoreUrl);
-  const late = sleep(TIMEOUT_MS, none('not checked: the log is large, see annals vault status'), { ref: false });
+  const late = sleep(TIMEOUT_MS, none(`not checked: no result within ${TIMEOUT_MS / 1_000} s, see annals vault status`), { ref: false });
   try {
     return await Promise.race([keyFinding(log, masterKeyFile), late]);
   } catch (error) {
