@@ -87,7 +87,7 @@ const framedInZone = (assets: string, visit: Visit, frame: Frame): string => {
   return visit.query.has('zone') && visit.unknownZone === null ? keepingZone(html, visit.zone) : html;
 };
 
-/** Renders the complete document of a page. A page of the past has an amber layout. */
+/** Renders the complete document of a page. A page that shows the past has an amber layout. */
 const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame, position: string | null = null): Promise<string> => {
   const { asOf, query } = visit;
   await visit.navCounts?.ready;
@@ -106,7 +106,7 @@ const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame, position: s
 const showSlider = async (c: Context, { assets }: ConsoleDeps, visit: Visit): Promise<Response> =>
   htmlResponse(c, htmlOf(timeSlider(visit, await readTicks(visit)), assets, formatIn(visit.zone)), 200);
 
-/** Returns the position of the log that the answers of a page of the past show; null if no answer shows the past. */
+/** Returns the position of the log that the answers of a page show; null if no answer shows the past. */
 const pastPositionOf = (answers: readonly (Answer<unknown> | null)[]): string | null =>
   answers.find((answer) => answer?.call.path.includes('as_of='))?.position ?? null;
 

@@ -86,7 +86,7 @@ import { tools } from './tools/tool.ts';
 export type AreaPart = {
   readonly projections: readonly AnyProjection[];
   readonly audit: readonly Readonly<Record<string, AuditRecord>>[];
-  /** The starts of its actions in the audit log, by category. The longest start that matches an action decides. */
+  /** The prefixes of its actions in the audit log, by category. An action belongs to the category of its longest prefix. */
   readonly actions: Readonly<Partial<Record<AuditCategory, readonly string[]>>>;
 };
 

@@ -23,7 +23,7 @@ type Presence = ReplyOf<Rows['getRunnerPresence']>;
 /** Returns the start of the present hour, in which an hourly budget is spent. */
 export const hourStart = (): string => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
 
-/** Starts the calls of the card with the present state of an agent. A page of the past asks only for the runner. */
+/** Starts the calls of the card with the present state of an agent. A page that shows the past asks only for the runner. */
 export const askNow = (visit: Visit) => {
   const { ask, rows } = visit;
   const path = agentParams(visit);

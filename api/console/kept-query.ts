@@ -12,7 +12,7 @@ const keeping = (page: string, links: RegExp, name: string, value: string): stri
     .replaceAll(GET_FORM, (tag) => `${tag}<input type="hidden" name="${name}" value="${value}"/>`);
 };
 
-/** Adds the time of a page of the past to its links and filters, so that they lead to pages of the same time. */
+/** Adds the time of a page that shows the past to its links and filters, so that they lead to pages of the same time. */
 export const keepingTime = (page: string, asOf: string): string => keeping(page, PAGE_LINK, 'as_of', asOf);
 
 /** Adds the time zone of a page to its links and filters, so that they lead to pages in the same zone. */

@@ -97,7 +97,7 @@ const streamOf = (
 
 /**
  * Decides how a page is kept up to date. A page about events of a tenant follows the tenant's stream of changes. A page
- * with values that no event changes is also requested every two seconds. A page of the past, and one that does not
+ * with values that no event changes is also requested every two seconds. A page that shows the past, and one that does not
  * change, are requested again only while they show a temporary problem. Null for a page that is not updated.
  */
 export const liveOf = (page: Page, visit: Visit, answers: Readonly<Record<string, Answer<unknown> | null>>): Live | null => {

@@ -17,7 +17,7 @@ const LISTS = { agent: 'listAgents', integration: 'listWebhookIntegrations' } as
 
 /**
  * Reads the names of the tenant's resources of a kind. The search of names is used for this, because its rows are much
- * smaller than those of a list. It cannot read the past, so pages of the past use the list.
+ * smaller than those of a list. It cannot read the past, so pages that show the past use the list.
  */
 const readNames = ({ ask, rows, params, asOf }: Visit, kind: Kind): Promise<Answer<Named>> => {
   const sent = { tenant_id: params.tenant_id!, limit: MAX_NAMED };

@@ -25,7 +25,7 @@ const MAX_READ_MS = 10_000;
 const MAX_BROWSERS = 10_000;
 const known = boundedMap<Known>(MAX_BROWSERS);
 
-/** A page of the past has no counts. Each read of a tenant by a super-admin who is not a member is recorded. */
+/** A page that shows the past has no counts. Each read of a tenant by a super-admin who is not a member is recorded. */
 const isCounted = ({ tenant, asOf, may }: Visit): boolean => tenant !== null && asOf === null && may('tenant:read');
 
 const knownOf = (key: string): Known => {

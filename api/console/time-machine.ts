@@ -59,7 +59,7 @@ export const indexAt = (ticks: readonly Tick[], asOf: string): number => {
   return found === -1 ? ticks.length : found;
 };
 
-/** What the time machine of a page of the past shows. */
+/** The contents of the time machine of a page that shows the past. */
 export type Past = {
   readonly asOf: string;
   /** The position of the log whose state the page shows; null if it is not known. */
@@ -157,7 +157,7 @@ const distance = (ticks: readonly Tick[], index: number): string => {
 };
 
 /**
- * Renders the time machine of a page of the past. It shows the time of the page, the controls to go to other times, and
+ * Renders the time machine of a page that shows the past. It shows the time of the page, the controls to go to other times, and
  * which parts of the page show the present.
  */
 export const pastTimeStrip = (visit: Visit, { asOf, position, ticks, present }: Past): Child => {

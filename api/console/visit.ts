@@ -34,8 +34,8 @@ export type Visit = {
   /** The past time or position that the page shows; null for the present. */
   readonly asOf: string | null;
   /**
-   * The titles of the reads on a page of the past that do not support past times, and therefore returned the present
-   * state.
+   * On a page that shows the past: the titles of the reads that do not support past times, and therefore returned the
+   * present state.
    */
   readonly presentReads: readonly string[];
   /** The description of the visitor. Null on pages before the sign-in, and if `GET /me` failed. */

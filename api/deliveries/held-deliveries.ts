@@ -55,7 +55,7 @@ export type HeldSources = {
   readonly states: SpentQueues;
 };
 
-/** Counts the deliveries of all tenants that budgets hold. */
+/** Counts the deliveries that budgets hold, in all tenants. */
 const heldByBudgetsOfAllTenants = async ({ reads, contextOf, readQueues, states }: HeldSources): Promise<HeldTotal> => {
   const { queues: open } = await readQueues();
   const tenants = Map.groupBy(open, ({ tenant_id }) => tenant_id);

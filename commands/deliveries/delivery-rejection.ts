@@ -27,7 +27,7 @@ const MAX_CONTENT_TYPE_LENGTH = 255;
 /** The rejections that depend on the content type, which is then recorded. */
 const CONTENT_TYPE_REASONS: ReadonlySet<RejectionReason> = new Set(['unsupported_media_type', 'unsupported_encoding', 'body_malformed']);
 
-/** `size_bytes`: of the body, as received or as Content-Length announced it. */
+/** `size_bytes` is the size of the body, as received or as Content-Length announced it. */
 export const rejectionOf = (
   { request, integration, identity }: AddressedRequest,
   { reason, note }: Pick<RejectionFault, 'note'> & { readonly reason: RejectionReason },

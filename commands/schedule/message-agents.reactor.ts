@@ -54,7 +54,7 @@ const createDelivery = async (
   return id;
 };
 
-/** The new message has the same CloudEvents id. Does nothing unless the repeated message is the last one of the delivery. */
+/** The new message has the same CloudEvents id. Does nothing if the repeated message is not the last one of the delivery. */
 const repeatMessage = (ctx: ReactorCtx, delivery_id: string, message_id: string) =>
   ctx.withSeed(`after ${message_id}`).transact(Delivery, delivery_id, Delivery.repeatLost(message_id));
 

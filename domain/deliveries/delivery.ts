@@ -188,7 +188,7 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
- * Sends a new message with the CloudEvents id of the lost one. Does nothing unless that is the delivery's last one.
+ * Replaces a lost message by a new one with the same CloudEvents id. Does nothing if the lost message is not the last one of the delivery.
  * @throws Refusal not_found if the delivery does not exist, conflict if it was blocked
  */
 export const repeatLost =

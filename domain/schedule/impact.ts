@@ -12,7 +12,7 @@ export type DayImpact = { readonly date: string; readonly runs: number; readonly
 
 /**
  * `already`: runs that present blackouts suppress anyway. `skipped_months` (YYYY-MM): without any run. `next_due_at`: after the period. If
- * not `isExact`, the budget ended first: there can be more runs, or more skipped months.
+ * not `isExact`, the limit of examined due times was reached first: there can be more runs, or more skipped months.
  */
 export type JobImpact = {
   readonly runs: number;
@@ -52,7 +52,7 @@ export type ImpactOptions = {
 
 type Steps<T> = Generator<void, T>;
 
-/** 'unknown' if the budget ended before a run was found. */
+/** 'unknown' if the limit of examined due times was reached before a run was found. */
 type IsDue = boolean | 'unknown';
 
 /** Whether the job is due outside of present blackouts. `to` is null for no end. */

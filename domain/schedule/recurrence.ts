@@ -2,11 +2,11 @@ import { clockChangeAfter, instantOf, localTimeOf, offsetAt } from '../time-zone
 
 /**
  * `next`: the first matching local time after `after`, both YYYY-MM-DDTHH:MM:SS; null if there is none in the years that can be
- * represented. `keepsRhythm`: in elapsed time, when clocks change.
+ * represented. `keepsRhythm`: when clocks change, the elapsed time between runs stays the same.
  */
 export type CronExpression = { readonly next: (after: string) => string | null; readonly keepsRhythm: boolean };
 
-/** The hour is a wildcard, a step or a range, and not a time of day. */
+/** Returns whether the hour is a wildcard, a step or a range, and not a time of day. See CronExpression. */
 export const keepsRhythm = (expression: string): boolean => /[*/-]/.test(expression.trim().split(/\s+/)[1] ?? '');
 
 /** Five fields; null if malformed. */

@@ -239,7 +239,7 @@ const parsed = (text) => {
   }
 };
 
-/** Remembers what an entry records about the end of the earlier tree. */
+/** If an entry records the end of the tree of version 1, remembers what it says. */
 const noteLeafRule = (state, text) => {
   if (!text.includes('"type":"AuditLeafRuleChanged"')) return;
   const { type, stream, data } = parsed(text);

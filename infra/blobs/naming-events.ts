@@ -10,7 +10,7 @@ type MemoryEvent = Recorded<MemoryImport.MemoryImportEvent | AgentMemory.AgentMe
 /** The events of one stream that refer to stored blobs. The key is the revision of the event or the index of its entry. */
 type Kept = Map<number, NamingEvent>;
 
-/** Returns what is held of an event until the log has been read. Its snapshot, which can be large, is not. */
+/** Returns the part of an event that is kept in memory until the log has been read: all but its snapshot, which can be large. */
 const withoutSnapshot = ({ event_id, tenant, type, data, meta: { facts } }: Recorded): NamingEvent => ({
   ...{ event_id, tenant, type, data },
   meta: facts === undefined ? {} : { facts },

@@ -16,8 +16,8 @@ const write = (ctx: Ctx, agent_id: string, entries: number): Promise<unknown> =>
   ctx.transact(Disclosure, ctx.newId(), Disclosure.record({ type: 'MemoryDisclosed', data: { agent_id, entries } }), { expectNew: true });
 
 /**
- * A runner that reads often must not fill the log: the first read of a runner key in an hour is recorded before its response, the number of
- * entries of all later ones when the hour is over, or when the process ends.
+ * A runner that reads often must not fill the log. So the first read of a runner key in an hour is recorded before its response. All later
+ * reads of the hour are recorded together, as a number of entries, when the hour is over or the process ends.
  */
 export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pick<Logger, 'warn'>; readonly now: () => number }) => {
   const hours = new Map<string, KeyHour>();

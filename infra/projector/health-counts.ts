@@ -28,7 +28,7 @@ const COUNT_DEAD = `select count(*)::integer as count from (
   where delivery.outcome = 'dead' and delivery.failed_at >= now() - interval '1 day' limit ${MAX_DEAD_COUNTED}) counted`;
 
 /**
- * Returns the number of deliveries of all tenants that were given up within the last day, whenever they were received, up to
+ * Returns how many deliveries were given up within the last day, in all tenants, whenever they were received, up to
  * MAX_DEAD_COUNTED; null if there are no read models yet.
  */
 export const deadDeliveryCount = async (db: Db): Promise<number | null> => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BucketState } from './bucket-state.ts';
 import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 
-/** In milliseconds. By then, every other process has charged the tokens that it has taken. */
+/** The time within which every other process charges the tokens that it has taken, in milliseconds. */
 const OTHERS_SETTLED_MS = 150;
 
 /**

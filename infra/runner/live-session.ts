@@ -29,7 +29,7 @@ type State = {
   current: string;
   /** The events after that of the handler that are known without a gap. */
   readonly successors: (Successor & { readonly event: CloudEvent })[];
-  /** The events that follow a missing one, by the one before them. */
+  /** Events that arrived before the event that precedes them. The key is the id of that event. */
   readonly early: Map<string | undefined, CloudEvent>;
   readonly queue: CloudEvent[];
   /** Whether the handler runs now, whether it has run before, and whether it ran when the session was stopped. */

@@ -8,7 +8,7 @@ type Sessions = {
   readonly subject: string;
   readonly processed: Pick<ProcessedIds, 'has'>;
   readonly open: Set<OpenedSession>;
-  /** The subscription of all open sessions. */
+  /** The one subscription for all open sessions: resolves to the function that ends it. Null while no session is open. */
   listening: Promise<() => void> | null;
 };
 

@@ -81,7 +81,8 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const steer = async ({ event, message }: Arrived, source: NonNullable<typeof opened>, work: Parameters<Steering>[1]) => {
     const { id, session = '' } = event;
     const live = await sessions.open({ id, session }, source);
-    // What is still at the broker, such as a stop, is unknown here: each run asks the service, and continues without an answer.
+    // Messages that are still at the broker, such as a stop, are unknown here. So each run asks the service for them; if no answer comes in
+    // time, it continues.
     const run: OpenedSession['run'] = async (handle) => {
       const late = sleep(SENT_TIMEOUT_MS, null, { ref: false });
       const read = (limit: number) => api.sentInSession(agent, session, limit);

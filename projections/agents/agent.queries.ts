@@ -244,7 +244,7 @@ const agentsAfter = defineQuery((db, { tenant_id, id }: { tenant_id: string; id:
     .limit(({ lit }) => lit(BATCH_SIZE)),
 );
 
-/** Yields the agents of all tenants that are not deleted, in batches. */
+/** Yields the agents that are not deleted, of all tenants, in batches. */
 export async function* allAgents(reads: Reads): AsyncGenerator<readonly { tenant_id: string; agent_id: string }[], void> {
   for (let last = { tenant_id: '', id: '' }; ; ) {
     const batch = await reads.rows(agentsAfter, last);

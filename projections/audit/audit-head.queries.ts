@@ -86,7 +86,7 @@ type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'version' | 'size' | 'root
 };
 
 /**
- * Returns the oldest signed heads of all tenants that the receiver at AUDIT_ANCHOR_URL does not have yet, at most
+ * Returns the oldest signed heads that the receiver at AUDIT_ANCHOR_URL does not have yet, in all tenants, at most
  * MAX_HEADS_TO_ANCHOR.
  */
 export const headsToAnchor = async (reads: Pick<Reads, 'rows'>): Promise<HeadToAnchor[]> =>

@@ -136,7 +136,7 @@ export const table = {
     // their actions.
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
-    // What people did is rare among what runners and the platform did.
+    // Few of the entries are about actions of people, so their index is small.
     { columns: ['tenant_id', 'created_at'], withoutNull: 'user_id' },
     // Few events belong to the same request, so this index needs no column for their order.
     { columns: ['request_id'], withoutNull: 'request_id' },

@@ -74,8 +74,8 @@ const dueRuns = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the open runs of all tenants that must be sent or ended at the time `at`, oldest first. Each has the status
- * of its delivery, which is null if it has none.
+ * Returns the open runs that must be sent or ended at the time `at`, in all tenants, oldest first. Each has the status
+ * of its delivery, or null if it has no delivery.
  */
 export const runsToAdvance = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
 

@@ -72,7 +72,7 @@ export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'state' | 'faile
   readonly held?: true | undefined;
   readonly spent?: true | undefined;
   readonly unspent?: true | undefined;
-  /** These fields except `at` are AgentQueues. `working_before` has the sort key for the agent with the same index. */
+  /** The next three fields are the contents of AgentQueues. `working_before` has one sort key for each of `working_agents`, in their order. */
   readonly working_agents?: readonly string[] | undefined;
   readonly working_before?: readonly string[] | undefined;
   readonly spent_agents?: readonly string[] | undefined;

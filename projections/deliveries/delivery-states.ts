@@ -41,7 +41,7 @@ type Published = {
   readonly status: 'queued' | 'running' | 'held';
   readonly state: DeliveryState;
   readonly held: Held | null;
-  /** When the next attempt is due; null unless the state is `retrying`, and if it is due. */
+  /** The future time of the next attempt if the state is `retrying`; null in other states, and once the attempt is due. */
   readonly next_attempt_at: string | null;
 };
 

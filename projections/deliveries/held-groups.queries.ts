@@ -103,8 +103,8 @@ const ruleCounts = defineQuery((db, _: Readonly<Record<string, never>>) =>
 export type HeldCount = { readonly reason: string; readonly rule: string | null; readonly count: number; readonly until: string | null };
 
 /**
- * Counts the deliveries of all tenants that rules hold, by the reason and the rule. Tenants that are suspended or closed and deleted agents
- * are left out: their deliveries do not continue by themselves.
+ * Counts the deliveries that rules hold, in all tenants, by reason and rule. Deliveries of suspended or closed tenants and deliveries to
+ * deleted agents do not count: they do not continue by themselves.
  */
 export const heldByRulesOfAllTenants = async (reads: QueryReads): Promise<HeldCount[]> =>
   (await reads.rows(ruleCounts, {})).map(({ reason, rule, count, until }) => ({ reason: reason!, rule, until, count: Number(count) }));

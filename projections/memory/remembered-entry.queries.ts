@@ -7,7 +7,7 @@ export const MAX_REMEMBERED_ROWS = 25;
 
 const COLUMNS = ['entry.id', 'entry.sha256', 'entry.session_id', 'entry.created_by_id', 'entry.runner_key_id', 'entry.created_at'] as const;
 
-/** `at` and `id` are those of the entry before the first one; undefined to start at the first or last entry. */
+/** `at` and `id` are the time and the id of the entry after which the list starts; undefined for the start of the list. */
 type Selected = {
   readonly tenant_id: string;
   readonly agent_id: string;

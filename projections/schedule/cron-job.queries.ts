@@ -107,7 +107,7 @@ const dueJobs = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_JOBS)),
 );
 
-/** Returns the jobs of all tenants that are due at the time `at`. Those that have been due for longest come first. */
+/** Returns the jobs that are due at the time `at`, in all tenants. Those that have been due for longest come first. */
 export const jobsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueJobs, { at });
 
 const dueMessages = defineQuery((db, { at }: { at: string }) =>
@@ -121,7 +121,7 @@ const dueMessages = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the runs of all tenants that must send a message to an agent at the time `at`. Those that have been due for
+ * Returns the runs that must send a message to an agent at the time `at`, in all tenants. Those that have been due for
  * longest come first.
  */
 export const messagesDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueMessages, { at });

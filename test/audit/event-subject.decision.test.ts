@@ -48,7 +48,7 @@ test('an event of every type is found by each person, agent, integration and job
   assert.equal(missed, []);
 });
 
-test('the index finds a person by all events about them, also those of their membership and of their own stream', () => {
+test('a search for a person finds all events about them, also those of their membership and of their own stream', () => {
   const indexed = new Set(rowsOf('event_subjects').map(({ row }) => `${row.event_id} ${row.subject_id}`));
   const missed = entries
     .filter(({ resource_type }) => resource_type === 'member' || resource_type === 'user')

@@ -67,7 +67,7 @@ test('doctor reports a failure if uploads to the bucket cannot be prepared in th
   assert.match(message, /blob-drafts, which holds files while they are stored, cannot be written to: (ENOTDIR|EEXIST)/);
 });
 
-test('while the file store does not work, its failure is known with the reason', async () => {
+test('while the file store does not work, the health check reports a failure with its reason', async () => {
   const { dir } = createTempDirectory();
   const broken = join(dir, 'file');
   writeFileSync(broken, '');

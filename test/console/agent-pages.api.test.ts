@@ -241,7 +241,7 @@ test('the card "Now" of an agent says what its runner, its queue and its budget 
   assert.not.match(
     await now(`?as_of=${position.commit}:${position.prepare}`),
     /data-budget|<dt>Error/,
-    'a page of the past has no present error',
+    'a page that shows the past has no present error',
   );
 });
 

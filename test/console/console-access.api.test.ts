@@ -154,7 +154,7 @@ test('as of the position just before the event that granted a permission, the ex
   const answerAt = async (at: number) => {
     const as_of = encodeURIComponent(tokenOf(p.log.events[at]!.position));
     const { text } = await p.open(`${p.base}/agents/${reviewer}/access?user_id=${user_id}&as_of=${as_of}`);
-    assert.equal(changesIn(text), [], 'a page of the past has no forms');
+    assert.equal(changesIn(text), [], 'a page that shows the past has no forms');
     return Object.keys(answersIn(text));
   };
   assert.ok((await answerAt(index)).includes('agent:read true'));

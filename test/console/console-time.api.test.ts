@@ -137,7 +137,7 @@ test('a filtered list that is taken to the past shows all agents of that time, a
   assert.match(text, /data-unfiltered[\s\S]+A list of the past cannot be filtered/);
 });
 
-test('at every event of a generated history, the page of the agent shows the folded state, position and distance', async () => {
+test('for each event of a random history, the agent page shows the state, the position, and how many events followed', async () => {
   const id = await createAgent(p, 'Generated', { description: 'text 0' });
   const texts = ['text 0'];
   for (let index = 1; index <= 8; index++) {

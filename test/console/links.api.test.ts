@@ -36,7 +36,7 @@ const kindOf = (href: string): string => {
 };
 
 /**
- * Lists that have no past link to what exists now, also on a page of the past. The page of something that did not exist
+ * Lists that have no past link to what exists now, also on a page that shows the past. The page of something that did not exist
  * then says so, and leads to the present.
  */
 const saysNothingWasThere = (path: string, text: string): boolean =>

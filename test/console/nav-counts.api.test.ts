@@ -110,7 +110,7 @@ test('from 1,000 given-up deliveries on, the number has a plus sign', async () =
   assert.is((await withRows(many, () => open(`${p.base}/members`, cookie))).Deliveries, '1,000+ dead in 24 hours');
 });
 
-test('neither a page of the past nor one that a super-admin opened for reading counts anything', async () => {
+test('neither a page that shows the past nor one that a super-admin opened for reading counts anything', async () => {
   const { text } = await p.open(`${p.base}/agents?as_of=${encodeURIComponent(new Date().toISOString())}`);
   assert.match(text, /class="frame past"/);
   assert.equal(countsIn(text), {});

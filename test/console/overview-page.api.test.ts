@@ -111,7 +111,7 @@ test('no link of the overview leads to a refusal, whoever opens it', async () =>
   }
 });
 
-test('the latest changes are those of people, and a page of the past has neither figures nor what needs attention', async () => {
+test('the latest changes are those of people, and a page that shows the past has neither figures nor what needs attention', async () => {
   const lines = [...main(await open()).matchAll(/<li data-kind="audit"[\s\S]*?<span class="sentence">([\s\S]*?)<\/span>/g)];
   assert.ok(lines.length > 0 && lines.length <= 8);
   const entries = (await p.send('GET', `${p.tenant}/audit-logs?limit=100`)).body as Json[];

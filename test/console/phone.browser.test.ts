@@ -109,7 +109,7 @@ browserTest('on a phone, a deleted agent can be restored', () =>
   }),
 );
 
-browserTest('on a page of the past, the time is below the names of the page at every width', () =>
+browserTest('on a page that shows the past, the time is below the names of the page at every width', () =>
   onPhone(async (page) => {
     for (const width of [375, 1280])
       for (const path of ['', '/agents', '/deliveries', '/deliveries/problems']) {

@@ -96,7 +96,7 @@ const NO_PICTURE: FormPart = {
   headers: 'Content-Disposition: form-data; name="upload"; filename="bad.png"\r\nContent-Type: image/png',
 };
 
-test('a message that is refused after its files were added has a page that says so, leads to the session, and has the text', async () => {
+test('if a message is refused after its files were added, the page says so, leads to the session, and keeps the text', async () => {
   await p.send('PUT', `${p.tenant}/guardrails`, {
     body: [{ name: 'no keys', kind: 'pattern', options: { pattern: 'KEY-\\d+' }, action: 'block' }],
   });

@@ -21,7 +21,7 @@ test('a part that fails twice in a row is reported in the same answer; later, on
   assert.equal([await confirmed(), reads()], [[], 4]);
 });
 
-test('a part that fails while another one is down is confirmed, too', async () => {
+test('while one part is down, another part that fails once is asked again before it is reported', async () => {
   const { confirmed } = answering(['NATS'], ['NATS'], ['NATS', 'spool'], ['NATS', 'file store'], ['NATS']);
   assert.equal(await confirmed(), ['NATS']);
   assert.equal(await confirmed(), ['NATS']);

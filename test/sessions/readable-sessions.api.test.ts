@@ -73,7 +73,7 @@ test('the filter for_me cannot be combined with a status, not even with the one 
   assert.equal(await idsFor(p.key, 'for_me=false&status=waiting'), await idsFor(p.key, 'for_me=true'));
 });
 
-test('the page of sessions shows a member the list of the API, with tokens and cost, and filters by name', async () => {
+test('the page of sessions shows a member the sessions that the API lists, with tokens and cost, and filters by name', async () => {
   const { text } = await p.open(`${p.base}/sessions`, await p.signIn(member.key));
   assert.equal(
     [...text.matchAll(/data-kind="session" data-id="(\w+)"/g)].map(([, id]) => id),

@@ -128,7 +128,7 @@ test('clearing a configuration that does not exist emits no event', () => {
 
 const permission = (skill_id: string, allowed = true) => ({ skill_id, action: 'use' as const, allowed });
 
-test('replacing permissions on skills keeps the dates of old ones; a repeated skill is refused', () => {
+test('replacing permissions on skills keeps the dates of unchanged ones; a list with the same skill twice is refused', () => {
   const replaced: Agent.AgentEvent = {
     type: 'AgentSkillPermissionsReplaced',
     data: {

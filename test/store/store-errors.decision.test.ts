@@ -19,14 +19,14 @@ const LATER: readonly Error[] = [
   Object.assign(new Error('5 NOT_FOUND: Leader info available'), { type: ErrorType.NOT_LEADER }),
 ];
 
-test('every answer of a node that cannot serve a call now is one after which the call is repeated', () => {
+test('after each answer of a node that cannot serve a call now, the call is repeated', () => {
   assert.equal(
     LATER.map((error) => [error.message, classify(error).kind]),
     LATER.map((error) => [error.message, 'unavailable']),
   );
 });
 
-test('an answer that a repetition does not change is not one after which the call is repeated', () => {
+test('after an answer that would be the same again, the call is not repeated', () => {
   for (const error of [answered('Bad Request'), new Error('5 NOT_FOUND: no such stream'), new Error('3 INVALID_ARGUMENT')])
     assert.is(classify(error).kind, 'wrong-request', error.message);
 });

@@ -53,7 +53,7 @@ const saveOf = (visit: Visit): Child => {
     : formLink(visit, rows.changeMemberRole, { ...path, role }, 'Change the role', { look: 'primary' });
 };
 
-/** Whether the visitor may change roles on this page. Only members of the tenant may, and not on a page of the past. */
+/** Whether the visitor may change roles on this page. Only members of the tenant may, and not on a page that shows the past. */
 export const mayManageAccess = ({ tenant, me, query }: Visit): boolean =>
   (tenant?.permissions.includes('tenant:members:write') ?? false) && !me?.read_only && !query.has('as_of');
 

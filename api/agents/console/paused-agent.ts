@@ -65,7 +65,7 @@ const readSince = async (visit: Visit, revision: string | null): Promise<string 
 
 /**
  * Reads since when an agent is paused, and how many deliveries were blocked since; nothing if it is not paused, and on
- * pages of the past.
+ * pages that show the past.
  */
 export const askPaused = (visit: Visit, reading: Promise<Agent>): Calls => {
   const { ask, rows, asOf } = visit;

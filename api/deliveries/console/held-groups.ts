@@ -36,7 +36,7 @@ const lineOf = ({ params }: Visit, group: Groups[number], agents: Shown['agents'
   );
 };
 
-/** Reads which deliveries are held; null on a page of the past, because budgets and rules act in the present. */
+/** Reads which deliveries are held; null on a page that shows the past, because budgets and rules act in the present. */
 export const askHeld = ({ ask, rows, params, asOf }: Visit, agent_id?: string): Promise<Answer<Groups> | null> =>
   asOf === null
     ? ask(rows.listHeldDeliveries, { tenant_id: params.tenant_id!, ...(agent_id !== undefined && { agent_id }) })

@@ -94,7 +94,7 @@ export const guardrailsPage = page({
   asks: ({ ask, rows, params, asOf }) => ({
     rules: ask(rows.listGuardrails, { tenant_id: params.tenant_id! }),
     patterns: ask(rows.listRedactionPatterns, { tenant_id: params.tenant_id! }),
-    // A page of the past shows no numbers of the present.
+    // A page that shows the past has no numbers of the present.
     summary: asOf === null ? ask(rows.summarizeGuardrails, { tenant_id: params.tenant_id! }) : Promise.resolve(null),
   }),
   title: () => 'Guardrails',

@@ -137,7 +137,7 @@ export const overviewPage = page({
     const tenant_id = params.tenant_id!;
     const deliveries = asOf === null ? ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT, preview: true }) : Promise.resolve(null);
     return {
-      // What needs attention and the deliveries have no past. A page of the past has only the changes.
+      // What needs attention and the deliveries have no past. A page that shows the past has only the changes.
       overview: asOf === null ? ask(rows.readOverview, { tenant_id }) : Promise.resolve(null),
       deliveries,
       // The names are read only if a delivery is shown.

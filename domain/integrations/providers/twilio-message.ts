@@ -65,7 +65,7 @@ export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {
 
 /**
  * `twilioMessage` for other forms of the URL: some products sign it with its port, and some encode characters of the query only after
- * signing. Fewer if the messages are long, but at least one.
+ * signing. The longer the messages are, the fewer are returned, but at least one.
  */
 export const otherTwilioMessages = (
   { url }: SignedRequest,
