@@ -5,6 +5,7 @@ export const cases: AreaCases = {
 GET    /tenant/{tenant_id}/agents                                       tenant:read
 POST   /tenant/{tenant_id}/agents                                       tenant:agents:create
 GET    /tenant/{tenant_id}/agents/activity                              tenant:read
+GET    /tenant/{tenant_id}/agents/grants                                tenant:read
 GET    /tenant/{tenant_id}/agents/{agent_id}                            agent:read + runner
 PATCH  /tenant/{tenant_id}/agents/{agent_id}                            agent:settings:write
 DELETE /tenant/{tenant_id}/agents/{agent_id}                            agent:delete

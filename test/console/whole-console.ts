@@ -23,10 +23,13 @@ export const startWholeConsole = async () => {
   await deliver(p, of.hook, 'issues', { action: 'opened' }, { signature: 'sha256=forged' });
   const rejected = await findDelivery(p, 'rejected');
   await p.waitForProjections();
+  // Members see only public skills.
+  await p.send('PATCH', `${p.tenant}/skills/${of.skill}`, { body: { visibility: 'public' } });
   await signAuditHeads(p, [p.tenant_id]);
   const params = {
     ...of.others,
     ...{ tenant_id: p.tenant_id, agent_id: of.agent, delivery_id: of.delivery, integration_id: of.hook, session_id: of.session },
+    ...{ skill_id: of.skill, tool_id: of.tool },
     ...{
       job_id: job,
       user_id: of.user,
