@@ -19,12 +19,12 @@ export const startWholeConsole = async () => {
   });
   const rebuild = (await p.send('POST', '/admin/projections/agents/rebuild')).body as { id: string };
   const of = await createResources(p);
+  // Members see only public skills.
+  await p.send('PATCH', `${p.tenant}/skills/${of.skill}`, { body: { visibility: 'public' } });
   const job = await createCronJob(p, of.agent);
   await deliver(p, of.hook, 'issues', { action: 'opened' }, { signature: 'sha256=forged' });
   const rejected = await findDelivery(p, 'rejected');
   await p.waitForProjections();
-  // Members see only public skills.
-  await p.send('PATCH', `${p.tenant}/skills/${of.skill}`, { body: { visibility: 'public' } });
   await signAuditHeads(p, [p.tenant_id]);
   const params = {
     ...of.others,
