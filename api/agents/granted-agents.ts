@@ -22,8 +22,8 @@ export const grantedAgentOperations = {
     details: 'Deleted agents do not count. `GET /tenant/{tenant_id}/agents?skill_id=…` or `?tool_id=…` lists the agents.',
     permit: 'tenant:read',
     query: z.object({
-      id: idList('skills or tools', MAX_IDS).meta({
-        description: `The ids of skills or tools, separated by commas, at most ${MAX_IDS}`,
+      id: idList('skills or tools', MAX_IDS).optional().meta({
+        description: `The ids of skills or tools, separated by commas, at most ${MAX_IDS}; without it, nothing is counted`,
         examples: ['csr1s67cosx37f6vjxqmp9hi1'],
       }),
     }),
@@ -31,7 +31,7 @@ export const grantedAgentOperations = {
     projection: agents.name,
     noETag: true,
     run: async (ctx, { id }) => {
-      const ids = [...new Set(id.split(','))];
+      const ids = [...new Set(id?.split(','))];
       const counts = await grantCounts(ctx.reads, ctx.tenant, { visibility: await agentVisibility(ctx), item_ids: ids });
       const found = ids.map((one) => ({ id: one, agent_count: counts.get(one) ?? 0 }));
       return { doc: JSON.stringify(z.array(GrantCount).parse(found)), revision: null };

@@ -45,6 +45,7 @@ GET    /tenant/{tenant_id}/budgets                                      tenant:r
 `,
   withoutAsOf: {
     listAgentActivity: 'sums over a period',
+    countGrants: 'counts of what exists now',
     listBudgets: 'sums over a period',
     listAgentRepoRefs: 'what another host says now',
     listModels: 'the platform’s models, which belong to no tenant',
