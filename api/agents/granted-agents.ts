@@ -22,10 +22,12 @@ export const grantedAgentOperations = {
     details: 'Deleted agents do not count. `GET /tenant/{tenant_id}/agents?skill_id=…` or `?tool_id=…` lists the agents.',
     permit: 'tenant:read',
     query: z.object({
-      id: idList('skills or tools', MAX_IDS).optional().meta({
-        description: `The ids of skills or tools, separated by commas, at most ${MAX_IDS}; without it, nothing is counted`,
-        examples: ['csr1s67cosx37f6vjxqmp9hi1'],
-      }),
+      id: idList('skills or tools', MAX_IDS)
+        .optional()
+        .meta({
+          description: `The ids of skills or tools, separated by commas, at most ${MAX_IDS}; without it, nothing is counted`,
+          examples: ['csr1s67cosx37f6vjxqmp9hi1'],
+        }),
     }),
     reply: z.array(GrantCount),
     projection: agents.name,
