@@ -46,7 +46,9 @@ import { agentSessionsPage } from './sessions/console/agent-sessions.ts';
 import { sessionPage } from './sessions/console/session.ts';
 import { sessionListPage } from './sessions/console/session-list.ts';
 import { agentSkillsPage } from './skills/console/agent-skills.ts';
+import { skillPage } from './skills/console/skill.ts';
 import { skillListPage } from './skills/console/skill-list.ts';
+import { toolPage } from './skills/console/tool.ts';
 import { memberPage } from './tenants/console/member.ts';
 import { membersPage } from './tenants/console/members.ts';
 import { platformTenantPage } from './tenants/console/platform-tenant.ts';
@@ -73,6 +75,8 @@ export const consolePages: readonly Page[] = [
   agentRunnerPage,
   agentSkillsPage,
   skillListPage,
+  skillPage,
+  toolPage,
   agentComparePage,
   agentCostPage,
   agentHistoryPage,

@@ -182,7 +182,13 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   app.get(SIGN_IN, async (c) => {
     const visit = requestedVisit(c, deps);
     const ended = c.req.query('ended') === undefined ? undefined : await whyEnded(c, visit, deps);
-    const page = { theme: visit.theme, hasIssuer, ended, returnTo: consolePath(c.req.query('return_to')) };
+    const page = {
+      theme: visit.theme,
+      hasIssuer,
+      ended,
+      isForm: c.req.query('ended') === 'form',
+      returnTo: consolePath(c.req.query('return_to')),
+    };
     return htmlResponse(c, signInPage(assets, page), 200);
   });
   app.post(SIGN_IN, async (c) => {

@@ -4,6 +4,7 @@ import { loadFavorites } from '../../commands/agents/favorite-agent.ts';
 import { Restore, restoreAgent } from '../../commands/agents/restore-agent.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import type { Position } from '../../domain/event.ts';
+import { idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { AGENT_SORTS, type AgentVisibility, agentCount, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
 import { AgentListRead, AgentRead, agents } from '../../projections/agents/agent.ts';
@@ -29,6 +30,8 @@ const query = listQuery(
     favorite: Flag.optional().meta({ description: 'Only favorites of the caller, or only other agents' }),
     deleted: Flag.optional().meta({ description: 'Only deleted agents. Default: only agents that are not deleted' }),
     agent_id: AgentIds.optional().meta({ description: 'Only these agents, separated by commas; at most 200' }),
+    skill_id: idOf('skill').optional().meta({ description: 'Only agents that have this skill' }),
+    tool_id: idOf('tool').optional().meta({ description: 'Only agents that have this tool' }),
   },
   SORTS,
 );
@@ -84,9 +87,9 @@ export const agentOperations = {
     reply: z.array(AgentListRead),
     projection: agents.name,
     otherProjections: ({ sort }) => (isActivitySort(sort?.replace(/^-/, '') ?? '') ? ACTIVITY_PROJECTIONS : []),
-    run: async (ctx, { q, is_active, kind, favorite, deleted, agent_id, as_of: _, ...window }) => {
+    run: async (ctx, { q, is_active, kind, favorite, deleted, agent_id, skill_id, tool_id, as_of: _, ...window }) => {
       const visibility = await agentVisibility(ctx);
-      const filter = { q, is_active, kind, favorite, deleted };
+      const filter = { q, is_active, kind, favorite, deleted, item_id: skill_id ?? tool_id };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, agent_id, sort: window.sort }))
           throw invalid('/query/as_of', 'cannot be combined with filters or sorting', 'not_with_filters');
@@ -96,6 +99,7 @@ export const agentOperations = {
       const { column } = pageWindow.sort;
       if (deleted && isActivitySort(column)) throw invalid('/query/deleted', 'cannot be combined with this sorting', 'not_with_filters');
       if (agent_id && favorite !== undefined) throw invalid('/query/agent_id', 'cannot be combined with favorite', 'not_with_filters');
+      if (skill_id && tool_id) throw invalid('/query/skill_id', 'cannot be combined with tool_id', 'not_with_filters');
       const [favorites, ranks] = await Promise.all([loadFavorites(ctx), isActivitySort(column) ? agentRanks(ctx, column) : undefined]);
       const ids = agent_id?.split(',');
       const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility, favorites, ranks, ids }, pageWindow);

@@ -9,6 +9,7 @@ import { budgetStateOperations } from './budget-state.ts';
 import { cloneAgentOperations } from './clone-agent.ts';
 import { codeRefOperationsOf } from './code-ref.ts';
 import { favoriteAgentOperations } from './favorite-agent.ts';
+import { grantedAgentOperations } from './granted-agents.ts';
 
 export const agentsArea = {
   title: 'Agents',
@@ -16,6 +17,7 @@ export const agentsArea = {
   operations: ({ codeHost }: Needs<'codeHost'>) => ({
     ...agentOperations,
     ...agentActivityOperations,
+    ...grantedAgentOperations,
     ...budgetStateOperations,
     ...assistantOperations,
     ...cloneAgentOperations,

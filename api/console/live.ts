@@ -61,7 +61,7 @@ const notices = (returnTo: string) =>
       { id: 'live-ended', class: 'note', role: 'alert', hidden: true },
       icon('info'),
       span(null, 'The session has ended, so this page is no longer kept up to date. ', span({ 'data-reason': '' }, '')),
-      a({ href: returnTo }, 'Sign in and return'),
+      a({ href: returnTo, 'data-sign-in': '' }, 'Sign in and return'),
     ),
     span({ id: 'live-status', class: 'hidden', role: 'status' }, ''),
   );

@@ -13,6 +13,8 @@ export type SignInPage = {
   readonly problem?: Problem | undefined;
   /** If the visitor had a session, why they must sign in again. */
   readonly ended?: string | undefined;
+  /** Whether a form was sent without a session. What was typed in it is kept in the tab. */
+  readonly isForm?: boolean;
 };
 
 const notice = (problem: Problem | undefined, ended: string | undefined): Child =>
@@ -25,7 +27,7 @@ const notice = (problem: Problem | undefined, ended: string | undefined): Child 
 const hidden = (returnTo: string) => input({ type: 'hidden', name: 'return_to', value: returnTo });
 
 /** Renders the page that offers the ways to sign in. */
-export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem, ended }: SignInPage): string =>
+export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem, ended, isForm = false }: SignInPage): string =>
   plainDocument(
     assets,
     { theme },
@@ -34,6 +36,9 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
       { class: 'card sign-in' },
       h1(null, 'Sign in'),
       notice(problem, ended),
+      isForm
+        ? p({ class: 'quiet', 'data-form-ended': '', hidden: true }, 'What you typed is kept in this tab, without secrets and files.')
+        : null,
       hasIssuer
         ? div(
             null,

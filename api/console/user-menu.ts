@@ -42,7 +42,7 @@ export const userMenu = (visit: Visit) => {
   const { name: given, email = null } = me.user ?? {};
   const name = given ?? email ?? 'Signed in';
   return div(
-    { class: 'visitor' },
+    { class: 'visitor', 'data-user': me.user?.id ?? null },
     button(
       { type: 'button', class: 'ghost who', popovertarget: 'user-menu' },
       span({ class: 'avatar round', 'aria-hidden': 'true' }, initials(name)),

@@ -32,7 +32,7 @@ const STYLES = [
  * delays the first visit. Each of them is a block there, so that their names do not collide.
  */
 const COMMON_MODULES: readonly string[] = [
-  ...['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'open-beside.mjs', 'zone-offer.mjs'],
+  ...['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'open-beside.mjs', 'zone-offer.mjs', 'kept-form.mjs'],
 ];
 /** A module that only `live.mjs` imports. It is served within that, because each further file delays the first visit of a page. */
 const PACE = 'refresh-pace.mjs';

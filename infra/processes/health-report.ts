@@ -2,6 +2,7 @@ import type { NatsConnection } from 'nats';
 import type { ClientBase } from 'pg';
 import type { HeldTotals } from '../../api/deliveries/held-deliveries.ts';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import { withinTime } from '../../commands/within-time.ts';
 import { counted } from '../../domain/counted.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
@@ -21,8 +22,8 @@ import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
 import { storeAdvice } from '../health/store-failure.ts';
 import { isStoreOf, readStorage } from '../metrics/service-metrics.ts';
 import { databaseCause } from '../postgres/database-cause.ts';
-import { RELAY_REACTOR, STARTED_AT, workerStarts } from '../projector/reactor-status.ts';
-import { hasSystemTables } from '../projector/schema.ts';
+import { ownProcess, type ProcessPresence, readProcesses } from '../postgres/process-presence.ts';
+import { RELAY_REACTOR } from '../projector/reactor-status.ts';
 import { createRelayLag, type RelayLag } from '../relay/relay-lag.ts';
 import type { SpoolStatus } from '../spool/spool-storage.ts';
 import { memoizeFor } from './readiness.ts';
@@ -126,13 +127,25 @@ const serviceResult = async (faults: readonly string[]): Promise<Result> => {
   return { ...warn(`${version}; these parts do not work: ${faults.join(', ')}`, 'read the log of annals serve'), figures };
 };
 
-/** Returns when this process and the workers that report were started. */
+const UNDEFINED_TABLE_OR_SCHEMA = ['42P01', '3F000'];
+
+/** Before a worker of this version has created the table, only this process is known. */
+const processesOf = (db: HealthParts['db']): Promise<readonly ProcessPresence[]> =>
+  readProcesses(db, 'serve').catch((error) => {
+    if (UNDEFINED_TABLE_OR_SCHEMA.includes(error.code)) return [ownProcess('serve')];
+    throw error;
+  });
+
+/** Returns how many processes run, and how long ago the newest of each kind was started. */
 const processesResult = async (db: HealthParts['db']): Promise<Result> => {
-  const workers = (await hasSystemTables(db)) ? await workerStarts(db) : [];
-  const started = workers.map(({ writer, started_at }) => `annals work (${writer}) at ${started_at}`);
-  const last = workers[0] && Math.max(0, Math.round((Date.now() - Date.parse(workers[0].started_at)) / 1_000));
-  const figures = { serve_uptime_seconds: Math.round(process.uptime()), ...(last !== undefined && { work_uptime_seconds: last }) };
-  return { ...ok(`started: ${[`annals serve at ${STARTED_AT}`, ...started].join(', ')}`), figures };
+  const running = (await processesOf(db)).filter(({ state }) => state === 'running');
+  const kinds = (['serve', 'work'] as const).map((kind) => [kind, running.filter((one) => one.kind === kind)] as const);
+  const figures = kinds.flatMap(([kind, started]) => {
+    const newest = Math.max(...started.map(({ started_at }) => Date.parse(started_at)));
+    return started.length === 0 ? [] : [[`${kind}_uptime_seconds`, Math.max(0, Math.round((Date.now() - newest) / 1_000))] as const];
+  });
+  const found = ok(`running: ${kinds.map(([kind, { length }]) => `${length} annals ${kind}`).join(', ')}`);
+  return { ...found, figures: Object.fromEntries(figures) };
 };
 
 const spoolResult = async ({ canTake, parked, rows, oldestAt }: SpoolStatus): Promise<Result> => {
@@ -217,8 +230,13 @@ export const createHealthReport = (parts: HealthParts): ReadHealth => {
     const examined = { part, ...(typeof down === 'string' ? { downAdvice: down } : down), timeoutMs: CHECK_TIMEOUT_MS, adviceFor };
     return memoizeFor(RESULT_TTL_MS, () => examine(examined, check));
   });
+  // While Postgres does not answer, only this process is known.
+  const listProcesses = memoizeFor(RESULT_TTL_MS, async () => {
+    const found = await withinTime(processesOf(parts.db), CHECK_TIMEOUT_MS);
+    return found instanceof Error ? [ownProcess('serve')] : found;
+  });
   return async () => {
-    const findings = await Promise.all(checks.map((check) => check()));
-    return { at: new Date().toISOString(), parts: findings.filter(({ level }) => level !== 'none').map(partOf) };
+    const [processes, ...findings] = await Promise.all([listProcesses(), ...checks.map((check) => check())]);
+    return { at: new Date().toISOString(), parts: findings.filter(({ level }) => level !== 'none').map(partOf), processes: [...processes] };
   };
 };

@@ -6,6 +6,7 @@ import { listen } from '../http/listen.ts';
 import { signInUrl } from '../listen-url.ts';
 import { createLogger } from '../logging/logger.ts';
 import { createPlatform } from '../platform/create-platform.ts';
+import { startProcessReports } from '../postgres/process-presence.ts';
 import { clusterProblems } from './cluster-settings.ts';
 import { watchDependencies } from './dependency-watch.ts';
 import { startMailReceiver } from './mail-receiver.ts';
@@ -34,12 +35,14 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   if (receiver) metrics.addMail(receiver.status);
   const server = await listen(app, config, metrics.onMalformed, createHostCheck(config));
   logger.info({ port: server.port }, 'listening');
+  const reports = startProcessReports(connections.projectionAdmin.db, 'serve');
   const watch = watchDependencies(connections, logger);
   const warming = startIntegrationWarming({ reads: connections.reads, prepare: deliveries.prepare, logger });
   return {
     port: server.port,
     close: async () => {
       watch.close();
+      await reports.close();
       await warming.close();
       endStreams();
       await server.close();

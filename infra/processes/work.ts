@@ -4,6 +4,7 @@ import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { createWork, type Work } from '../platform/create-work.ts';
 import { openWorkServices, type WorkServices } from '../platform/work-services.ts';
 import { openPool, pingDatabase } from '../postgres/pool.ts';
+import { startProcessReports } from '../postgres/process-presence.ts';
 import type { Running } from '../reactors/reactor.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { clusterProblems } from './cluster-settings.ts';
@@ -24,7 +25,7 @@ const reportStreams = ({ messaging }: Work): NodeJS.Timeout =>
     process.send?.({ kind: 'stream', isStopped } satisfies StreamReport, undefined, undefined, () => {});
   }, REPORT_INTERVAL_MS);
 
-/** Logs outages. The check of Postgres has its own connection. */
+/** Logs outages, and reports that this process runs. Both use a connection of their own. */
 const watchServices = ({ log, broker, databaseUrl, logger }: WorkServices): Running => {
   const pool = openPool(databaseUrl, logger, 'watch', { max: 1, queryTimeoutMs: WATCH_TIMEOUT_MS });
   const watch = startDependencyWatch({
@@ -35,9 +36,11 @@ const watchServices = ({ log, broker, databaseUrl, logger }: WorkServices): Runn
     },
     logger,
   });
+  const reports = startProcessReports(pool, 'work');
   return {
     close: async () => {
       watch.close();
+      await reports.close();
       await pool.end();
     },
   };

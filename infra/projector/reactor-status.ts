@@ -16,21 +16,17 @@ export const RELAY_REACTOR = 'delivery to runners';
 
 export type WaitingReactor = { readonly name: string; readonly reason: string; readonly remedy: string | null };
 
-/** When this process was started. */
-export const STARTED_AT = new Date(Date.now() - process.uptime() * 1_000).toISOString();
-
 /** Stores the statuses of a worker's reactors, and deletes all statuses that are older than an hour. */
 export const publishReactors = async (db: ClientBase | Pool, writer: string, reactors: readonly ReactorStatus[]): Promise<void> => {
   if (reactors.length === 0) return;
   await db.query(
     `with forgotten as (delete from annals.reactors where seen_at < now() - interval '1 hour')
-     insert into annals.reactors (name, writer, works, reason, remedy, started_at)
-     select name, $1, works, reason, remedy, $3::timestamptz
+     insert into annals.reactors (name, writer, works, reason, remedy)
+     select name, $1, works, reason, remedy
      from jsonb_to_recordset($2::jsonb) as reported (name text, works boolean, reason text, remedy text)
      on conflict (name, writer)
-     do update set works = excluded.works, reason = excluded.reason, remedy = excluded.remedy, seen_at = now(),
-       started_at = excluded.started_at`,
-    [writer, JSON.stringify(reactors), STARTED_AT],
+     do update set works = excluded.works, reason = excluded.reason, remedy = excluded.remedy, seen_at = now()`,
+    [writer, JSON.stringify(reactors)],
   );
 };
 
@@ -53,19 +49,4 @@ export const waitingReactors = async (db: Pick<ClientBase, 'query'>): Promise<Wa
     [RELAY_REACTOR],
   );
   return rows;
-};
-
-/** The most workers that `workerStarts` returns: those that were started last. */
-const MAX_WORKERS = 20;
-
-/** Returns the workers that have reported during the last ten seconds, and when each was started, the newest first. */
-export const workerStarts = async (
-  db: Pick<ClientBase, 'query'>,
-): Promise<readonly { readonly writer: string; readonly started_at: string }[]> => {
-  const { rows } = await db.query<{ writer: string; ms: number }>(
-    `select writer, extract(epoch from max(started_at))::double precision * 1000 as ms from annals.reactors
-     where seen_at > now() - interval '10 seconds' and started_at is not null
-     group by writer order by max(started_at) desc, writer limit ${MAX_WORKERS}`,
-  );
-  return rows.map(({ writer, ms }) => ({ writer, started_at: new Date(ms).toISOString() }));
 };

@@ -33,7 +33,10 @@ create table if not exists annals.reactors (
   seen_at timestamptz not null default now(), primary key (name, writer)
 );
 alter table annals.reactors add column if not exists remedy text;
-alter table annals.reactors add column if not exists started_at timestamptz;
+create table if not exists annals.processes (
+  name text collate "C" primary key, kind text not null, version text not null, build text, node text not null,
+  started_at timestamptz not null, seen_at timestamptz not null default now()
+);
 create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb

@@ -33,6 +33,8 @@ export type AgentFilter = {
   readonly deleted?: boolean | undefined;
   /** If given, only the agents with these ids are listed. This cannot be combined with `favorite`. */
   readonly ids?: readonly string[] | undefined;
+  /** If given, only the agents that have this skill or tool are listed. */
+  readonly item_id?: string | undefined;
 };
 
 /** The favorites of the user who reads a list: agent ids mapped to tenant ids. */
@@ -57,7 +59,7 @@ type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite' | 'ids' | 'deleted'> & {
 };
 
 const selectAgents = (db: Kysely<Database>, args: AgentListArgs) => {
-  const { tenant_id, user_id, roles, since, is_active, kind, pattern, only, except } = args;
+  const { tenant_id, user_id, roles, since, is_active, kind, pattern, only, except, item_id } = args;
   return db
     .selectFrom('agents.agents as agent')
     .where('agent.tenant_id', '=', tenant_id)
@@ -75,6 +77,16 @@ const selectAgents = (db: Kysely<Database>, args: AgentListArgs) => {
     )
     .$if(is_active !== undefined, (query) => query.where('agent.is_active', '=', is_active!))
     .$if(kind !== undefined, (query) => query.where('agent.kind', '=', kind!))
+    .$if(item_id !== undefined, (query) =>
+      query.where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('agents.granted_items as granted')
+            .whereRef('granted.tenant_id', '=', 'agent.tenant_id')
+            .whereRef('granted.agent_id', '=', 'agent.id')
+            .where('granted.item_id', '=', item_id!),
+        ),
+      ),
+    )
     .$if(pattern !== undefined, (query) => query.where('agent.search', 'ilike', pattern!))
     .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb('agent.id', '=', fn.any(val(only!)))))
     .$if(except !== undefined, (query) => query.where(({ eb, fn, val, not }) => not(eb('agent.id', '=', fn.any(val(except!))))));
@@ -143,8 +155,8 @@ const listArgs = (
   const visible = omit(visibility, 'all');
   const marked = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
   const among = favorite === undefined ? (ids ? { only: ids } : {}) : favorite ? { only: marked } : { except: marked };
-  const { is_active, kind } = filter;
-  return { tenant_id, ...visible, is_active, kind, ...among, pattern: q === undefined ? q : containsPattern(q) };
+  const { is_active, kind, item_id } = filter;
+  return { tenant_id, ...visible, is_active, kind, item_id, ...among, pattern: q === undefined ? q : containsPattern(q) };
 };
 
 /**
@@ -182,6 +194,27 @@ const counted = defineQuery((db, args: AgentListArgs) =>
 /** Counts the agents that a user may see. */
 export const agentCounts = async (reads: Reads, tenant_id: string, filter: Pick<AgentFilter, 'ids'> & VisibleAgents) =>
   (await reads.rows(counted, listArgs(tenant_id, filter)))[0]!;
+
+const countedGrants = defineQuery((db, { item_ids, ...args }: AgentListArgs & { readonly item_ids: readonly string[] }) =>
+  selectAgents(db, args)
+    .innerJoin('agents.granted_items as granted', (join) =>
+      join.onRef('granted.tenant_id', '=', 'agent.tenant_id').onRef('granted.agent_id', '=', 'agent.id'),
+    )
+    .where('agent.deleted', 'is not', true)
+    .where(({ eb, fn, val }) => eb('granted.item_id', '=', fn.any(val(item_ids))))
+    .select(['granted.item_id', ({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count')])
+    .groupBy('granted.item_id'),
+);
+
+/** Returns how many agents that a user may see have these skills and tools, by their ids. Those that no agent has are absent. */
+export const grantCounts = async (
+  reads: Reads,
+  tenant_id: string,
+  { item_ids, visibility }: Pick<VisibleAgents, 'visibility'> & { readonly item_ids: readonly string[] },
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await reads.rows(countedGrants, { ...listArgs(tenant_id, { visibility }), item_ids });
+  return new Map(rows.map(({ item_id, count }) => [item_id!, count]));
+};
 
 export const agentCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, agents.name, agentCounter.table, tenant_id);

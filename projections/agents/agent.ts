@@ -129,6 +129,17 @@ const givenCredentials = {
   indexes: [],
 } as const satisfies Table;
 
+/** The skills and tools that agents have. An agent that was deleted keeps them, and has them again if it is restored. */
+const grantedItems = {
+  name: 'granted_items',
+  key: ['tenant_id', 'item_id', 'agent_id'],
+  columns: { tenant_id: 'text', item_id: 'text', agent_id: 'text' },
+  docs: {},
+  indexes: [],
+} as const satisfies Table;
+
+const grantKey = ({ tenant, id }: EventOfAgent, item_id: string): Key => ({ tenant_id: tenant, item_id, agent_id: id });
+
 const credentialKey = ({ tenant, id }: EventOfAgent, identity_id: string): Key => ({ tenant_id: tenant, identity_id, agent_id: id });
 
 const givenRow = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCredentialGiven' }>>): Row => {
@@ -180,15 +191,18 @@ const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCre
   const { owner_id } = event.data;
   const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
   const row = { ...Object.fromEntries(agent), born: sortKey(event.position), died: MAX_SORT_KEY, deleted: false, credentials_taken: '' };
-  return [insert('agents', row), ...owner, agentCounter.add(event.tenant, 1)];
+  const granted =
+    event.type === 'AgentCreated' ? [] : [...event.data.skills.map((one) => one.skill_id), ...event.data.tools.map((one) => one.tool_id)];
+  const items = granted.map((item_id) => insert('granted_items', grantKey(event, item_id)));
+  return [insert('agents', row), ...owner, ...items, agentCounter.add(event.tenant, 1)];
 };
 
-/** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
+/** The agents with their model chains, skills and tools, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
-  version: 8,
+  version: 9,
   categories: ['agent'],
-  tables: [table, access, givenCredentials, agentCounter.table],
+  tables: [table, access, givenCredentials, grantedItems, agentCounter.table],
   on: {
     AgentCreated: insertAgent,
     AgentCloned: insertAgent,
@@ -201,8 +215,8 @@ export const agents = {
     ],
     AgentAccessGranted: (event) => [touch(event), addAccess(event, 'grant', event.data.user_id, ROLE_OF_GRANT[event.data.role])],
     AgentAccessRevoked: (event) => [touch(event), removeAccess(event, 'grant', event.data.user_id)],
-    AgentToolGranted: touch,
-    AgentToolRevoked: touch,
+    AgentToolGranted: (event) => [touch(event), insert('granted_items', grantKey(event, event.data.tool_id))],
+    AgentToolRevoked: (event) => [touch(event), remove('granted_items', grantKey(event, event.data.tool_id))],
     AgentCredentialGiven: (event) => [touch(event), insert('given_credentials', givenRow(event))],
     AgentCredentialTaken: (event) => [touch(event), remove('given_credentials', credentialKey(event, event.data.identity_id))],
     AgentUpdated: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
@@ -217,8 +231,8 @@ export const agents = {
     AgentModelChainReordered: patchChain,
     AgentModelGranted: patchChain,
     AgentModelRevoked: patchChain,
-    AgentSkillGranted: touch,
-    AgentSkillRevoked: touch,
+    AgentSkillGranted: (event) => [touch(event), insert('granted_items', grantKey(event, event.data.skill_id))],
+    AgentSkillRevoked: (event) => [touch(event), remove('granted_items', grantKey(event, event.data.skill_id))],
     AgentSkillConfigReplaced: touch,
     AgentSkillConfigResealed: touch,
     AgentSkillConfigCleared: touch,

@@ -5,6 +5,7 @@ export const cases: AreaCases = {
 GET    /tenant/{tenant_id}/agents                                       tenant:read
 POST   /tenant/{tenant_id}/agents                                       tenant:agents:create
 GET    /tenant/{tenant_id}/agents/activity                              tenant:read
+GET    /tenant/{tenant_id}/agents/grants                                tenant:read
 GET    /tenant/{tenant_id}/agents/{agent_id}                            agent:read + runner
 PATCH  /tenant/{tenant_id}/agents/{agent_id}                            agent:settings:write
 DELETE /tenant/{tenant_id}/agents/{agent_id}                            agent:delete
@@ -44,6 +45,7 @@ GET    /tenant/{tenant_id}/budgets                                      tenant:r
 `,
   withoutAsOf: {
     listAgentActivity: 'sums over a period',
+    countGrants: 'counts of what exists now',
     listBudgets: 'sums over a period',
     listAgentRepoRefs: 'what another host says now',
     listModels: 'the platform’s models, which belong to no tenant',

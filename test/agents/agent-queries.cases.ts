@@ -28,11 +28,16 @@ const queries: AreaCases['queries'] = {
       rows: 'tenant',
       run: (reads) => agent.agentPage(reads, TENANT, { visibility: all, ranks }, byColumn('rank', true, 2)),
     },
+    'with a skill': { rows: 'page', run: (reads) => agent.agentPage(reads, TENANT, { visibility: all, item_id: ROW }, newest) },
     favorites: { rows: 'page', run: (reads) => agent.agentPage(reads, TENANT, { visibility: all, favorites, favorite: true }, newest) },
     'all but favorites': {
       rows: 'page',
       run: (reads) => agent.agentPage(reads, TENANT, { visibility: all, favorites, favorite: false }, newest),
     },
+  },
+  grantCounts: {
+    all: { rows: 'tenant', run: (reads) => agent.grantCounts(reads, TENANT, { visibility: all, item_ids: [ROW] }) },
+    'visible ones': { rows: 'tenant', run: (reads) => agent.grantCounts(reads, TENANT, { visibility: visible, item_ids: [ROW] }) },
   },
   agentCount: single((reads) => agent.agentCount(reads, TENANT)),
   adminOnlyAgents: { call: { rows: 'tenant', run: (reads) => agent.adminOnlyAgents(reads, TENANT) } },

@@ -19,7 +19,7 @@ const POSTGRES = {
   figures: {},
 } as const;
 
-const p = await startConsole({ readHealth: async () => ({ at: new Date().toISOString(), parts: [POSTGRES] }) });
+const p = await startConsole({ readHealth: async () => ({ at: new Date().toISOString(), parts: [POSTGRES], processes: [] }) });
 const agent = await createAgent(p, 'Reviewer');
 await p.waitForProjections();
 

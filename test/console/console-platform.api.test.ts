@@ -14,7 +14,13 @@ const parts: Awaited<ReturnType<ReadHealth>>['parts'] = [
   { name: 'backup', status: 'degraded', detail: 'never made', advice: 'annals backup --to <dir>', figures: { age_seconds: 7_200 } },
   { name: 'NATS', status: 'down', detail: 'is not connected', advice: 'start nats-server', figures: {} },
 ];
-const p = await startConsole({ readHealth: async () => ({ at: new Date().toISOString(), parts }) });
+const STARTED = { version: '0.1.0', build: '3f9c21ab', node: '26.10.0', started_at: '2026-11-29T06:00:00.000Z' };
+const processes: Awaited<ReturnType<ReadHealth>>['processes'] = [
+  { ...STARTED, name: 'one 4711', kind: 'serve', last_seen_at: '2026-11-29T07:00:00.000Z', state: 'running' },
+  { ...STARTED, name: 'two 4711', kind: 'serve', build: null, last_seen_at: '2026-11-29T07:00:00.000Z', state: 'running' },
+  { ...STARTED, name: 'two 4712', kind: 'work', last_seen_at: '2026-11-29T06:50:00.000Z', state: 'silent' },
+];
+const p = await startConsole({ readHealth: async () => ({ at: new Date().toISOString(), parts, processes }) });
 const other = await createSecondTenant(p, 'other');
 const member = await p.signIn((await addMember(p, 'ADMIN')).key);
 
@@ -48,6 +54,22 @@ test('only super-admins see the platform pages and the links to them; for other 
   assert.match((await p.open(P)).text, `href="${P}/tenants"`);
   await p.recordPending();
   assert.is(p.eventsOf('AccessRefused').length, before, 'a page sends no call that the visitor may not make');
+});
+
+test('the overview of the platform shows the processes of all hosts with their builds, and which of them are silent', async () => {
+  const { text } = await p.open(P);
+  const shown = [...text.matchAll(/data-kind="process" data-id="([^"]+)"([\s\S]*?)<\/tr>/g)].map(([, name, row = '']) => [
+    name,
+    /data-state="(\w+)"/.exec(row)?.[1],
+    /build (\w+)/.exec(row)?.[1],
+    [...row.matchAll(/datetime="([^"]+)"/g)].map(([, time]) => time),
+  ]);
+  const { started_at } = STARTED;
+  assert.equal(shown, [
+    ['one 4711', 'ok', '3f9c21ab', [started_at, processes[0]!.last_seen_at]],
+    ['two 4711', 'ok', undefined, [started_at, processes[1]!.last_seen_at]],
+    ['two 4712', 'degraded', '3f9c21ab', [started_at, processes[2]!.last_seen_at]],
+  ]);
 });
 
 test('the overview of the platform shows each part with its state, advice and figures, broken parts first, and refreshes itself', async () => {

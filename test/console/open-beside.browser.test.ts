@@ -92,6 +92,46 @@ browserTest('one step back leads from deliveries that were opened beside the lis
   await end();
 });
 
+browserTest('a tab of the open delivery replaces the entry of the history, and closing goes back to the list', async () => {
+  const { page, end } = await opened(1280);
+  const id = given!.ids[0]!;
+  const before = Number(await page.evaluate('history.length'));
+  await page.click(`tr[data-id="${id}"] .row-link`);
+  await page.waitForSelector(`.beside[data-open="${id}"]`);
+  for (const [tab, name] of [
+    ['Headers', 'headers'],
+    ['Facts', 'facts'],
+  ] as const) {
+    await page.click(`.beside .tabs a:has-text("${tab}")`);
+    await page.waitForSelector(`.beside .tabs a[aria-current="page"]:has-text("${tab}")`);
+    assert.is(new URL(page.url()).searchParams.get('tab'), name, 'the address names the tab');
+  }
+  const isList = (url: URL): boolean => !url.searchParams.has('open');
+  await page.goBack();
+  assert.ok(isList(new URL(page.url())), 'one step back leads to the list');
+  await page.goForward();
+  await page.waitForSelector('.beside .tabs a[aria-current="page"]:has-text("Facts")');
+  const shared = page.url();
+  await page.keyboard.press('Escape');
+  await page.waitForURL(isList);
+  assert.is(Number(await page.evaluate('history.length')), before + 1, 'opening has added the only entry');
+  await page.goForward();
+  await page.waitForSelector(`.beside[data-open="${id}"]`);
+  await end();
+  const { page: other } = await openPage(given!.browser, given!.p.cookie, { viewport: { width: 1280, height: 800 } });
+  await other.goto(shared);
+  await other.waitForSelector('.beside .tabs a[aria-current="page"]:has-text("Facts")');
+  const entries = Number(await other.evaluate('history.length'));
+  await other.keyboard.press('Escape');
+  await other.waitForURL(isList);
+  assert.is(
+    Number(await other.evaluate('history.length')),
+    entries,
+    'the list takes the place of a delivery that was opened by its address',
+  );
+  await other.context().close();
+});
+
 browserTest('a click with a modifier key, a phone, and a browser without JavaScript open the page of the delivery', async () => {
   const id = given!.ids[0]!;
   const { page: wide, end } = await opened(1280);

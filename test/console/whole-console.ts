@@ -19,6 +19,8 @@ export const startWholeConsole = async () => {
   });
   const rebuild = (await p.send('POST', '/admin/projections/agents/rebuild')).body as { id: string };
   const of = await createResources(p);
+  // Members see only public skills.
+  await p.send('PATCH', `${p.tenant}/skills/${of.skill}`, { body: { visibility: 'public' } });
   const job = await createCronJob(p, of.agent);
   await deliver(p, of.hook, 'issues', { action: 'opened' }, { signature: 'sha256=forged' });
   const rejected = await findDelivery(p, 'rejected');
@@ -27,6 +29,7 @@ export const startWholeConsole = async () => {
   const params = {
     ...of.others,
     ...{ tenant_id: p.tenant_id, agent_id: of.agent, delivery_id: of.delivery, integration_id: of.hook, session_id: of.session },
+    ...{ skill_id: of.skill, tool_id: of.tool },
     ...{
       job_id: job,
       user_id: of.user,

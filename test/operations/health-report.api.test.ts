@@ -136,7 +136,7 @@ test('while budgets cannot be read, the health report has the deliveries that ru
 
 test('only a super-admin can read the health of the platform', async () => {
   const parts = [{ name: 'NATS', status: 'down' as const, detail: 'is not connected', advice: 'start nats-server', figures: {} }];
-  const p = await createTestPlatform({ readHealth: async () => ({ at: new Date().toISOString(), parts }) });
+  const p = await createTestPlatform({ readHealth: async () => ({ at: new Date().toISOString(), parts, processes: [] }) });
   afterTest(p.close);
   const other = await createSecondTenant(p);
   assert.equal(((await p.send('GET', '/admin/health')).body as Report).parts, parts);

@@ -2822,6 +2822,48 @@ order by
 limit
   20;
 
+-- grantCounts: all
+select
+  "granted"."item_id",
+  cast(count(*) as integer) as "count"
+from
+  "agents"."agents" as "agent"
+  inner join "agents"."granted_items" as "granted" on "granted"."tenant_id" = "agent"."tenant_id"
+  and "granted"."agent_id" = "agent"."id"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."deleted" is not true
+  and "granted"."item_id" = any ($2)
+group by
+  "granted"."item_id";
+
+-- grantCounts: visible ones
+select
+  "granted"."item_id",
+  cast(count(*) as integer) as "count"
+from
+  "agents"."agents" as "agent"
+  inner join "agents"."granted_items" as "granted" on "granted"."tenant_id" = "agent"."tenant_id"
+  and "granted"."agent_id" = "agent"."id"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."is_admin_only" = $2
+  and exists (
+    select
+    from
+      "agents"."agent_access" as "access"
+    where
+      "access"."tenant_id" = "agent"."tenant_id"
+      and "access"."agent_id" = "agent"."id"
+      and "access"."user_id" = $3
+      and "access"."role" = any ($4)
+      and "access"."given" > $5
+  )
+  and "agent"."deleted" is not true
+  and "granted"."item_id" = any ($6)
+group by
+  "granted"."item_id";
+
 -- guardrailHits: of a tenant
 select
   checked.verdict ->> 'rule' as "rule",

@@ -42,8 +42,6 @@ type ItemPage = {
   readonly path: (item: Item) => string;
 };
 
-const historyOf = ({ id }: Item): string => `/audit?about=${id}`;
-
 /** For each type of item, the pages about it. The first page that the visitor may open is offered. */
 const ITEM_PAGES: Readonly<Record<Item['type'], readonly ItemPage[]>> = {
   agent: [{ icon: 'bot', path: ({ id }) => `/agents/${id}` }],
@@ -54,8 +52,8 @@ const ITEM_PAGES: Readonly<Record<Item['type'], readonly ItemPage[]>> = {
   session: [{ icon: 'message-square', permit: 'tenant:audit:read', path: ({ id }) => `/sessions/${id}` }],
   integration: [{ icon: 'plug', permit: 'tenant:integrations:read', path: ({ id }) => `/integrations/${id}` }],
   cron_job: [{ icon: 'calendar-clock', path: ({ id, agent_id }) => `/agents/${agent_id}/cron-jobs/${id}` }],
-  skill: [{ icon: 'zap', permit: 'tenant:audit:read', path: historyOf }],
-  tool: [{ icon: 'settings', permit: 'tenant:audit:read', path: historyOf }],
+  skill: [{ icon: 'zap', path: ({ id }) => `/skills/${id}` }],
+  tool: [{ icon: 'settings', path: ({ id }) => `/tools/${id}` }],
   file: [],
   delivery: [{ icon: 'inbox', path: ({ id }) => `/deliveries/${id}` }],
   event: [{ icon: 'list-tree', permit: 'tenant:audit:read', path: ({ id }) => `/events/${id}` }],
@@ -111,18 +109,14 @@ const tenantHits = ({ me }: Visit, query: string, listed: readonly Tenant[]): Hi
 ];
 
 /**
- * Returns the page about an item that the visitor may open. People who may change a skill or tool get its form, and
- * those who find a file get the file itself. Null if there is no such page.
+ * Returns the page about an item that the visitor may open. Those who find a file get the file itself. Null if there is no
+ * such page.
  */
 const itemHref = (visit: Visit, item: Item): readonly [href: string, icon: IconName] | null => {
-  const { rows, may, params } = visit;
+  const { may, params } = visit;
   const tenant_id = params.tenant_id!;
   const { id, type } = item;
   if (type === 'file') return [`/tenant/${tenant_id}/files/${id}`, 'download'];
-  if (type === 'skill' && mayOpenForm(visit, rows.updateSkill))
-    return [`/console/run/updateSkill?${new URLSearchParams({ tenant_id, skill_id: id })}`, 'zap'];
-  if (type === 'tool' && mayOpenForm(visit, rows.updateTool))
-    return [`/console/run/updateTool?${new URLSearchParams({ tenant_id, tool_id: id })}`, 'settings'];
   const found = ITEM_PAGES[type].find(({ permit }) => permit === undefined || may(permit));
   return found ? [tenantPath(tenant_id, found.path(item)), found.icon] : null;
 };

@@ -46,6 +46,9 @@ const restorePlace = () => {
     sessionStorage.removeItem(KEY);
     if (id === undefined || page !== pageAt(location.href)) return;
     const shown = row === undefined ? null : rowOf(row);
+    // After a step back, the browser would go to where this page was left, which the reader has left behind.
+    history.scrollRestoration = 'manual';
+    addEventListener('pagehide', () => (history.scrollRestoration = 'auto'), { once: true });
     scrollTo({ top: shown ? scrollY + topOf(shown) - top : y });
     opened()?.scrollTo({ top: inner });
     const focused = isTab ? opened()?.querySelector('.tabs [aria-current]') : rowOf(id)?.querySelector('.row-link');
@@ -71,10 +74,26 @@ const keepForReturn = (/** @type {string} */ returnTo) => {
 const isPlain = (/** @type {MouseEvent} */ { defaultPrevented, button, ctrlKey, metaKey, shiftKey, altKey }) =>
   !defaultPrevented && button === 0 && !ctrlKey && !metaKey && !shiftKey && !altKey;
 
+/** Returns the page to which one step back leads; null if it is not known, or of another host. */
+const pageBefore = () => {
+  const { navigation } = window;
+  const index = navigation?.currentEntry?.index ?? 0;
+  const url = index > 0 ? navigation.entries()[index - 1]?.url : null;
+  return url ? pageAt(url) : null;
+};
+
+/** Goes back to the list if it was opened before the delivery. Otherwise, the list takes the place of the page in the history. */
+const close = (/** @type {string} */ id, /** @type {HTMLAnchorElement} */ { href }, /** @type {MouseEvent} */ event) => {
+  event.preventDefault();
+  keepPlace(id, href);
+  if (pageBefore() === pageAt(href)) history.back();
+  else location.replace(href);
+};
+
 /** Keeps the place if a link of the open delivery closes it, leads to a tab of it, or to a form that returns to it. */
 const onLink = (/** @type {HTMLAnchorElement} */ link, /** @type {MouseEvent} */ event) => {
   const id = opened()?.dataset.open;
-  if (id && 'close' in link.dataset) return keepPlace(id, link.href);
+  if (id && 'close' in link.dataset) return close(id, link, event);
   const url = new URL(link.href);
   const returnTo = url.searchParams.get('return_to');
   if (returnTo !== null) return keepForReturn(returnTo);
@@ -85,7 +104,7 @@ const onLink = (/** @type {HTMLAnchorElement} */ link, /** @type {MouseEvent} */
   keepPlace(same, url, true);
   // Browsers scroll to what a fragment names until the page is loaded, and would lose the place in the list.
   url.hash = '';
-  location.assign(url);
+  location.replace(url);
 };
 
 document.addEventListener('click', (event) => {
@@ -115,3 +134,7 @@ document.addEventListener('submit', ({ target }) => {
 const page = opened()?.dataset.page;
 if (page && !WIDE.matches) location.replace(page);
 else if (document.querySelector('[data-opens]')) restorePlace();
+// A browser that goes back can show the list as it was, without loading it.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) restorePlace();
+});

@@ -29,6 +29,8 @@ export type Shown = {
   readonly notes?: ((item: unknown) => string | null) | undefined;
   /** The pointer of a list's row that is open. */
   readonly openRow?: string | undefined;
+  /** The names of the fields that a browser has not kept during a new sign-in. */
+  readonly left?: readonly string[] | undefined;
   /** Whether the rules of a list can be tried one by one. */
   readonly isTried?: boolean | undefined;
   /** Whether fields can be hidden, so that browsers must not insist on them. */
@@ -75,6 +77,7 @@ export const described = (field: Field, { at, errors, focus, own }: Drawing) => 
     autofocus: focus === at ? true : null,
     'aria-describedby': texts.join(' ') || null,
     'aria-invalid': errors.has(at) ? 'true' : null,
+    'data-unkept': field.isSecret ? '' : null,
   };
 };
 

@@ -27,9 +27,9 @@ const messagesOf = ({ errors, at }: Drawing): Child =>
     ? p({ class: 'field-error', id: `${idOf(at)}-error` }, icon('circle-alert'), span(null, errors.get(at)!.join('. ')))
     : null;
 
-/** Says that a secret which was typed is not in the form any more: a page must not contain it. */
-const emptiedNote = ({ isSecret }: Field, { value }: Drawing): Child =>
-  isSecret && typeof value === 'string' && value !== ''
+/** Says that a secret which was typed is not in the form any more: neither pages nor the storage of a browser contain it. */
+const emptiedNote = ({ isSecret }: Field, { value, at, left }: Drawing): Child =>
+  isSecret && ((value ?? '') !== '' || left?.includes(at))
     ? p({ class: 'quiet', role: 'status' }, icon('info'), span(null, ' What you entered is not shown again: enter it again.'))
     : null;
 

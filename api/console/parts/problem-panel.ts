@@ -1,15 +1,21 @@
 import type { Answer, Problem } from '../../http/ask.ts';
 import { icon } from './icon.ts';
 import { shortId } from './short-id.ts';
-import { type Child, tags } from './tags.ts';
+import { type Child, element, tags } from './tags.ts';
 
 const { div, p, strong, span, a } = tags;
 
 /** The code of the problem that can be solved by signing in at the issuer again. */
 export const RECENT_SIGN_IN = 'recent_sign_in_required';
 
-const signInAgain = (returnTo: string): Child =>
-  p(null, a({ class: 'button', href: `/auth/login?max_age=0&return_to=${encodeURIComponent(returnTo)}` }, 'Sign in again'));
+/** In a form, the link keeps what was typed. Without JavaScript, the form stays as it is in its tab. */
+const signInAgain = (returnTo: string): Child => [
+  p(
+    null,
+    a({ class: 'button', href: `/auth/login?max_age=0&return_to=${encodeURIComponent(returnTo)}`, 'data-sign-in': '' }, 'Sign in again'),
+  ),
+  element('noscript', null, p({ class: 'quiet' }, 'Do this in a new tab: the fields of a form stay as they are here.')),
+];
 
 const RETRY_SECONDS = 2;
 

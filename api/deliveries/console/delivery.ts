@@ -120,7 +120,7 @@ export const deliveryContent = (
   if (!delivery.ok) return [headingOf('Delivery', null), problemPanel(delivery.problem)];
   const { value } = delivery;
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
-  const nameOfAgent = (id: string): string => namesIn(agents).get(id) ?? 'the agent';
+  const nameOfAgent = (id: string): string => namesIn(agents).get(id) ?? (id === value.agent_id ? value.agent_name : null) ?? 'the agent';
   const beside: Beside = {
     links: linksOf(tenant),
     integration: integration?.ok ? integration.value : null,

@@ -4,11 +4,13 @@ import { badge } from '../../console/parts/badge.ts';
 import { counted } from '../../console/parts/count-text.ts';
 import { dataTable } from '../../console/parts/data-table.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
+import { card } from '../../console/parts/facts.ts';
 import { figure } from '../../console/parts/figures.ts';
 import { heading } from '../../console/parts/heading.ts';
 import { icon } from '../../console/parts/icon.ts';
 import { panel } from '../../console/parts/problem-panel.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
+import { ago } from '../../console/parts/time.ts';
 import type { Visit } from '../../console/visit.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 
@@ -84,13 +86,38 @@ const partTable = (parts: readonly Part[]): Child => {
   );
 };
 
+const processTable = (processes: Report['processes']): Child =>
+  card(
+    'Processes',
+    dataTable<Report['processes'][number]>(
+      {
+        ...{
+          title: 'Processes',
+          kind: 'process',
+          nameTitle: 'Process',
+          id: ({ name }) => name,
+          name: ({ name, kind }) => `${kind} on ${name}`,
+        },
+        details: ({ version, build, node }) => `annals ${version}${build === null ? '' : `, build ${build}`}, Node ${node}`,
+        columns: [
+          { title: 'State', look: 'state', cell: ({ state }) => badge(state === 'running' ? 'ok' : 'degraded', state) },
+          { title: 'Started', look: 'number', cell: ({ started_at }) => ago(started_at) },
+          { title: 'Last seen', look: 'number', cell: ({ last_seen_at }) => ago(last_seen_at) },
+        ],
+      },
+      processes,
+    ),
+  );
+
+const reportView = ({ parts, processes }: Report): Child => div({ class: 'stack wide-gap' }, partTable(parts), processTable(processes));
+
 /**
  * Renders the health of the platform while the API cannot say who the visitor is. The report itself checks that the
  * visitor may read it; if not, the result is empty.
  */
 const healthOnly = async ({ ask, rows }: Visit): Promise<readonly Child[]> => {
   const health = await ask(rows.readHealth, {});
-  return health.ok ? [partTable(health.value.parts)] : [];
+  return health.ok ? [reportView(health.value)] : [];
 };
 
 /**
@@ -105,8 +132,5 @@ export const platformPage = page({
   whenDown: healthOnly,
   asks: ({ ask, rows }) => ({ health: ask(rows.readHealth, {}) }),
   title: () => 'Health',
-  view: ({ health }) => [
-    heading('Health', health.ok ? countsOf(health.value.parts) : null),
-    panel(health, ({ parts }) => partTable(parts)),
-  ],
+  view: ({ health }) => [heading('Health', health.ok ? countsOf(health.value.parts) : null), panel(health, reportView)],
 });

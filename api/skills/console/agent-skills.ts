@@ -10,7 +10,7 @@ import { panel } from '../../console/parts/problem-panel.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { ago } from '../../console/parts/time.ts';
 import type { MayOnAgent } from '../../console/permission.ts';
-import type { Visit } from '../../console/visit.ts';
+import { tenantPath, type Visit } from '../../console/visit.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 
 const { div } = tags;
@@ -34,6 +34,7 @@ const skillTable = (skills: readonly Skill[], names: Names, { visit, onAgent }: 
     {
       ...{ title: 'Skills', kind: 'skill', nameTitle: 'Skill', id: ({ skill_id }) => skill_id, columns: STATE_AND_TIME },
       name: ({ skill_id }) => names.get(skill_id) ?? 'A skill',
+      href: ({ skill_id }) => (names.has(skill_id) ? tenantPath(visit.params.tenant_id!, `/skills/${skill_id}`) : null),
       details: ({ has_config }) => (has_config ? 'configured' : 'no configuration'),
       menu: ({ skill_id }) => [
         formLink(visit, visit.rows.revokeAgentSkill, { ...agentParams(visit), skill_id }, 'Take away', {
@@ -49,6 +50,7 @@ const toolTable = (tools: readonly Tool[], names: Names, { visit, onAgent }: Con
     {
       ...{ title: 'Tools', kind: 'tool', nameTitle: 'Tool', id: ({ tool_id }) => tool_id, columns: STATE_AND_TIME },
       name: ({ tool_id }) => names.get(tool_id) ?? 'A tool',
+      href: ({ tool_id }) => (names.has(tool_id) ? tenantPath(visit.params.tenant_id!, `/tools/${tool_id}`) : null),
       menu: ({ tool_id }) => [
         formLink(visit, visit.rows.revokeAgentTool, { ...agentParams(visit), tool_id }, 'Take away', {
           ...{ onAgent, returnTo: visit.path, look: 'danger' },

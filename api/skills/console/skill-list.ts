@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import { formLink } from '../../console/action.ts';
 import { historyLink } from '../../console/history-link.ts';
 import { NOT_ASKED, page } from '../../console/page.ts';
+import { countText } from '../../console/parts/count-text.ts';
 import { dataTable } from '../../console/parts/data-table.ts';
 import { emptyState } from '../../console/parts/empty-state.ts';
 import { filterTabs } from '../../console/parts/filters.ts';
@@ -10,8 +11,8 @@ import { pager } from '../../console/parts/pager.ts';
 import { panel } from '../../console/parts/problem-panel.ts';
 import { type Child, tags } from '../../console/parts/tags.ts';
 import { ago } from '../../console/parts/time.ts';
-import { type Visit, withQuery } from '../../console/visit.ts';
-import type { ReplyOf } from '../../http/ask.ts';
+import { tenantPath, type Visit, withQuery } from '../../console/visit.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 
 const { div, span } = tags;
 
@@ -20,25 +21,49 @@ type Tool = ReplyOf<Rows['listTools']>[number];
 
 const areTools = ({ query }: Visit): boolean => query.get('kind') === 'tools';
 
-const SOURCES: Readonly<Record<Skill['source'], string>> = {
+export const SOURCES: Readonly<Record<Skill['source'], string>> = {
   authored: 'Written here',
   imported: 'Uploaded',
   installed: 'From the marketplace',
 };
 
-const skillTable = (visit: Visit, skills: readonly Skill[]): Child => {
+type Counts = Answer<ReplyOf<Rows['countGrants']>> | null;
+
+/** Counts the agents that have the listed skills or tools. */
+const countsOf = async <T extends { readonly id: string }>(visit: Visit, listed: Promise<Answer<readonly T[]> | null>): Promise<Counts> => {
+  const found = await listed;
+  if (!found?.ok || found.value.length === 0) return null;
+  const { ask, rows, params } = visit;
+  return ask(rows.countGrants, { tenant_id: params.tenant_id!, id: found.value.map(({ id }) => id).join(',') });
+};
+
+const agentCount = (counts: Counts) => {
+  const byId = new Map(counts?.ok ? counts.value.map(({ id, agent_count }) => [id, agent_count]) : []);
+  return {
+    title: 'Agents',
+    look: 'number',
+    cell: ({ id }: { readonly id: string }) => {
+      const count = byId.get(id);
+      return count === undefined ? '—' : countText(count);
+    },
+  } as const;
+};
+
+const skillTable = (visit: Visit, skills: readonly Skill[], counts: Counts): Child => {
   const { rows, params } = visit;
   const path = (skill_id: string) => ({ tenant_id: params.tenant_id!, skill_id });
   return dataTable<Skill>(
     {
       ...{ title: 'Skills', kind: 'skill', nameTitle: 'Skill', id: ({ id }) => id, name: ({ name }) => name },
       details: ({ description }) => description,
+      href: ({ id }) => tenantPath(params.tenant_id!, `/skills/${id}`),
       columns: [
         {
           ...{ title: 'Visible to', look: 'state' },
           cell: ({ visibility }) => span({ class: 'badge calm' }, visibility === 'public' ? 'all members' : 'administrators'),
         },
         { title: 'Source', cell: ({ source }) => SOURCES[source] },
+        agentCount(counts),
         { title: 'Version', look: 'number', cell: ({ version }) => String(version) },
         { title: 'Changed', look: 'number', cell: ({ updated_at }) => ago(updated_at) },
       ],
@@ -52,16 +77,18 @@ const skillTable = (visit: Visit, skills: readonly Skill[]): Child => {
   );
 };
 
-const toolTable = (visit: Visit, tools: readonly Tool[]): Child => {
+const toolTable = (visit: Visit, tools: readonly Tool[], counts: Counts): Child => {
   const { rows, params } = visit;
   const path = (tool_id: string) => ({ tenant_id: params.tenant_id!, tool_id });
   return dataTable<Tool>(
     {
       ...{ title: 'Tools', kind: 'tool', nameTitle: 'Tool', id: ({ id }) => id, name: ({ display_name }) => display_name },
       details: ({ description }) => description,
+      href: ({ id }) => tenantPath(params.tenant_id!, `/tools/${id}`),
       columns: [
         { title: 'Called by agents as', cell: ({ name }) => span({ class: 'mono' }, name) },
         { title: 'From', cell: ({ connector }) => connector ?? 'this tenant' },
+        agentCount(counts),
         { title: 'Changed', look: 'number', cell: ({ updated_at }) => ago(updated_at) },
       ],
       menu: ({ id, connector }) => [
@@ -89,18 +116,17 @@ export const skillListPage = page({
   path: '/console/t/:tenant_id/skills',
   permit: 'tenant:read',
   nav: 'Skills and tools',
-  categories: ['skill', 'tool'],
+  categories: ['skill', 'tool', 'agent'],
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
     const cursor = query.get('cursor');
     const sent = { tenant_id: params.tenant_id!, ...(cursor ? { cursor } : {}) };
-    return {
-      skills: areTools(visit) ? NOT_ASKED : ask(rows.listSkills, sent),
-      tools: areTools(visit) ? ask(rows.listTools, sent) : NOT_ASKED,
-    };
+    const skills = areTools(visit) ? NOT_ASKED : ask(rows.listSkills, sent);
+    const tools = areTools(visit) ? ask(rows.listTools, sent) : NOT_ASKED;
+    return { skills, tools, counts: areTools(visit) ? countsOf(visit, tools) : countsOf(visit, skills) };
   },
   title: () => 'Skills and tools',
-  view: ({ skills, tools }, visit) => {
+  view: ({ skills, tools, counts }, visit) => {
     const { rows, params } = visit;
     const path = { tenant_id: params.tenant_id! };
     const look = { icon: 'plus', look: 'primary', returnTo: visit.url } as const;
@@ -110,8 +136,8 @@ export const skillListPage = page({
     return [
       heading('Skills and tools', 'What agents can be given: instructions that they follow, and actions in other systems.', create),
       div({ class: 'toolbar' }, tabsOf(visit)),
-      skills && panel(skills, (found) => (found.length === 0 ? emptyState(NO_SKILLS, create) : skillTable(visit, found))),
-      tools && panel(tools, (found) => (found.length === 0 ? emptyState(NO_TOOLS, create) : toolTable(visit, found))),
+      skills && panel(skills, (found) => (found.length === 0 ? emptyState(NO_SKILLS, create) : skillTable(visit, found, counts))),
+      tools && panel(tools, (found) => (found.length === 0 ? emptyState(NO_TOOLS, create) : toolTable(visit, found, counts))),
       ...[skills, tools].map((answer) => answer && pager(answer, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }))),
     ];
   },
