@@ -8,7 +8,7 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { associatedDataOf, type BytesEvent, type SealedEvents, withSealedData } from '../vault/sealed-events.ts';
 import type { Vault } from '../vault/vault.ts';
-import { type Attempt, deliveryStream, toRetryLater } from './record-delivery.ts';
+import { type Attempt, deliveryStream, toRetryLater } from './delivery-appends.ts';
 import type { SealTask } from './verification-worker.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;

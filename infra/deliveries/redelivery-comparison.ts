@@ -7,7 +7,7 @@ import type { Recorded } from '../../domain/event.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { createCountedWarnings } from '../logging/counted-warnings.ts';
 import { createLruMap } from '../lru-map.ts';
-import { deliveryStream } from './record-delivery.ts';
+import { deliveryStream } from './delivery-appends.ts';
 
 type Redelivery = Pick<NewDelivery['facts'], 'sha256' | 'size_bytes'> & {
   readonly stream: string;
@@ -21,7 +21,7 @@ const MAX_REMEMBERED = 10_000;
 
 /**
  * Compares bodies of redeliveries with the recorded ones, after the response, a few at a time; the first difference is recorded as an
- * event. record-delivery.ts recognises redeliveries; this module remembers deliveries only to send fewer requests to the log.
+ * event. delivery-appends.ts recognises redeliveries; this module remembers deliveries only to send fewer requests to the log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** Maps stream names to the digests of recently recorded bodies. */
