@@ -3,7 +3,7 @@ import { category } from '../../domain/deliveries/delivery.ts';
 import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log, LogError } from '../eventstore/event-log.ts';
 import { createLinkedList, type LinkedList } from '../linked-list.ts';
 import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
 
@@ -169,8 +169,6 @@ export const toRetryLater = (error: unknown): never => {
   if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
   throw error;
 };
-
-const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
 const eventOf = (delivery: NewDelivery, eventId: string): BytesEvent => {
   const data = delivery.facts.parts === undefined && delivery.body instanceof Uint8Array ? delivery.body : NO_BYTES;

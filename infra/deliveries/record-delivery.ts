@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { blockAsReplay } from '../../commands/deliveries/evaluate-delivery.ts';
 import type { NewDelivery, RecordedDelivery, RecordingPort } from '../../commands/deliveries/webhook-ports.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { isUnavailable, Refusal } from '../../domain/refusal.ts';
 import { type DrainOptions, type DrainResult, startSpoolDrain } from '../spool/drain-spool.ts';
 import type { Spool } from '../spool/open-spool.ts';
 import type { SpooledDelivery } from '../spool/spooled-delivery.ts';
@@ -20,7 +20,7 @@ import {
 } from './delivery-appends.ts';
 import type { DeliveryPreviews } from './delivery-previews.ts';
 import { createRedeliveryComparison } from './redelivery-comparison.ts';
-import { createSpooling, isUnavailable, mustSpool, onStoreFailure, type Spooling, spoolDelivery } from './spooling.ts';
+import { createSpooling, mustSpool, onStoreFailure, type Spooling, spoolDelivery } from './spooling.ts';
 
 /** `unavailable`: the call could not be recorded, so the sender must repeat it. */
 export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'handshake' | 'unavailable';

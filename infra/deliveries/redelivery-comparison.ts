@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import { type DeliveryEvent, evolve, initial } from '../../domain/deliveries/delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { createCountedWarnings } from '../logging/counted-warnings.ts';
 import { createLruMap } from '../lru-map.ts';
 import { deliveryStream } from './delivery-appends.ts';
@@ -48,7 +48,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
       await compare(redelivery);
     } catch (error) {
       // Another process has appended meanwhile, most likely the same event: compare again.
-      if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
+      if (isConflict(error)) return enqueue(redelivery);
       warnOfSkipped(redelivery.integration_id, { error: (error as Error).message, stream: redelivery.stream });
     }
   };

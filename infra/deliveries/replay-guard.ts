@@ -3,7 +3,7 @@ import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import type { DeliveryFacts } from '../../domain/deliveries/delivery.ts';
 import { type BodyEvent, category, checkBodyReplay, evolve, initial } from '../../domain/deliveries/replay-guard.ts';
 import { type Recorded, streamName } from '../../domain/event.ts';
-import { type Expected, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
+import { type Expected, isConflict, type Log, type NewEvent } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import { toRetryLater } from './delivery-appends.ts';
 
@@ -49,7 +49,7 @@ const recordBody = async (log: Log, stream: string, expected: Expected, event: N
     await log.append(stream, expected, [event], { deadline: APPEND_TIMEOUT_MS });
     return true;
   } catch (error) {
-    if (error instanceof LogError && error.kind === 'conflict') return false;
+    if (isConflict(error)) return false;
     throw error;
   }
 };

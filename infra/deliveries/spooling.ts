@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { NewDelivery, RecordedDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import type { ChunkedBody } from '../../domain/bodies/received-body.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import { createOutageLog } from '../logging/outage-log.ts';
 import { type CircuitBreaker, createCircuitBreaker } from '../spool/circuit-breaker.ts';
 import type { Spool } from '../spool/open-spool.ts';
@@ -34,8 +33,6 @@ export const createSpooling = (spool: Spool, appends: DeliveryAppends, logger: P
   const spooling: Spooling = { spool, breaker, share: createSpooledShare(), appends, spooledInOutage: 0 };
   return spooling;
 };
-
-export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
 /** If the circuit breaker is open and deliveries wait in the spool, recording those shows whether the event store works again. */
 const mayAppend = ({ spool, breaker }: Spooling): boolean => !breaker.isOpen() || (spool.status().rows === 0 && breaker.mayTry());
