@@ -70,3 +70,5 @@ export const conflict = (pointer: string, code: string, detail: string, members?
 
 export const slugTaken = (detail: string): Refusal =>
   new Refusal('slug_taken', detail, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
+
+export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';

@@ -19,7 +19,7 @@ const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
 };
 
 /** Returns whether the caller may see all agents of the tenant. OWNER, ADMIN and AUDITOR may. */
-const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
+export const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
 /**

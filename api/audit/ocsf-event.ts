@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import { actionOf } from '../../projections/audit/audit-entry.ts';
 import type { AuditLogRead } from '../../projections/audit/audit-log.ts';
+import { RECORDS } from '../../projections/audit/audit-sentence.ts';
 import type { AuditActivity, AuditRecord } from '../../projections/audit-record.ts';
-import { AUDIT_RECORDS } from '../../projections/audit-records.ts';
 
 type Entry = z.output<typeof AuditLogRead>;
 
@@ -42,7 +41,6 @@ const classificationOf = (action: string, { activity }: AuditRecord): Classifica
 
 const SEVERITY_IDS = { high: 4, medium: 3, low: 2, informational: 1 } as const;
 
-const RECORDS: ReadonlyMap<string, AuditRecord> = new Map([...AUDIT_RECORDS].map(([type, record]) => [actionOf(type), record]));
 /** The record of an event that a newer version of the software has appended. */
 const UNKNOWN: AuditRecord = { summary: '', activity: 'other' };
 

@@ -30,7 +30,8 @@ export const heldOf = async (ctx: QueueCtx, args: HeldArgs, { spentQueues }: Spe
 /** The number of held deliveries of all tenants, and the future time at which the first of them can continue, if it is known. */
 export type HeldTotal = { readonly count: number; readonly until: string | null };
 
-const earlier = (one: string | null, other: string | null): string | null =>
+/** Null is later than any time. */
+export const earlier = (one: string | null, other: string | null): string | null =>
   one === null || other === null ? (one ?? other) : one < other ? one : other;
 
 /** The totals by kind of hold. The total for budgets is an error while budgets cannot be read. */

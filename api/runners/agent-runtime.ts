@@ -5,7 +5,7 @@ import { type RuntimeSources, readRuntime, recordDisclosure } from '../../comman
 import type { PackageFiles } from '../../commands/skills/package-files.ts';
 import { sha256Of } from '../../domain/digest.ts';
 import { idOf } from '../../domain/id.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { isUnavailable } from '../../domain/refusal.ts';
 import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
 import { memorySummary } from '../../projections/memory/memory-import.queries.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
@@ -106,7 +106,7 @@ const memoryOf = async (ctx: Ctx, agent_id: string) => {
     const digest = sha256Of(Buffer.from(`${agent_id} ${changes}`));
     return { entries, digest, url: `${ctx.publicUrl}/tenant/${ctx.tenant}/agents/${agent_id}/memory` };
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'unavailable') return null;
+    if (isUnavailable(error)) return null;
     throw error;
   }
 };

@@ -23,6 +23,7 @@ import {
 import { blackouts, CronBlackoutRead } from '../../projections/schedule/blackout.ts';
 import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
 import { cronJobs } from '../../projections/schedule/cron-job.ts';
+import { seesAllAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
@@ -61,10 +62,6 @@ const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBla
   );
   return found.flat().sort((a, b) => (a.due_at < b.due_at ? -1 : 1));
 };
-
-/** Returns whether the caller may see every agent of the tenant. OWNER, ADMIN and AUDITOR may. */
-const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
-  (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
 /**
  * Returns the ids of the agents that have blackouts and that the caller may see; undefined if the caller may see all

@@ -5,6 +5,7 @@ import type { HeldDeliveries } from '../../projections/deliveries/held-groups.qu
 import { unexpiredKeysOf } from '../../projections/runners/runner-credential.queries.ts';
 import { blockedSince, failingAgents, givenUpSince, namesOf, stoppedDeliveries } from '../../projections/tenants/attention.queries.ts';
 import type { OpenCount } from '../../projections/tenants/overview-figures.queries.ts';
+import { earlier } from '../deliveries/held-deliveries.ts';
 import { futureUntil, whyWords } from '../deliveries/held-words.ts';
 import type { Ctx } from '../http/operation.ts';
 import { isRunnerConnected } from '../runners/connected-runner.ts';
@@ -98,9 +99,6 @@ const failingRunners = async (ctx: Ctx, agent_ids: Readable): Promise<Found[]> =
     atAgent(agent_id!, { kind: 'runner_failing', severity: 'warning', count, since, example_id, reason: words(example_id) }),
   );
 };
-
-const earlier = (one: string | null, other: string | null): string | null =>
-  one === null || other === null ? (one ?? other) : one < other ? one : other;
 
 /** Sums up the deliveries that rules hold, by agent: why the oldest waits, and when the first can continue. */
 const heldDeliveries = (groups: readonly HeldDeliveries[], at: string): Found[] =>

@@ -5,7 +5,7 @@ import { contentSignals, contentVerdicts } from '../../domain/guardrails/content
 import { block, pass } from '../../domain/guardrails/guardrail.ts';
 import { MAX_CAUSATION_DEPTH } from '../../domain/guardrails/guardrail-rule.ts';
 import type { RuleSet } from '../../domain/guardrails/rule-set.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { isUnavailable } from '../../domain/refusal.ts';
 import { applyRates } from './apply-rates.ts';
 import type { GuardedDelivery, GuardrailDecision, Progress } from './guarded-delivery.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
@@ -14,7 +14,7 @@ const HEADER = CAUSE_NAME.toLowerCase();
 
 /** Null if the log is unavailable: the delivery is then accepted without looking up its causes. @throws any other error */
 const withoutLog = (error: unknown): null => {
-  if (error instanceof Refusal && error.code === 'unavailable') return null;
+  if (isUnavailable(error)) return null;
   throw error;
 };
 

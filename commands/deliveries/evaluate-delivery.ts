@@ -8,7 +8,7 @@ import type { Integration } from '../../domain/integrations/integration.ts';
 import type { Provider } from '../../domain/integrations/provider.ts';
 import { presetOf } from '../../domain/integrations/provider-preset.ts';
 import { triesAgain } from '../../domain/integrations/retry-schedule.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { isUnavailable } from '../../domain/refusal.ts';
 import { applyGuardrails } from './apply-guardrails.ts';
 import type { GuardrailDecision } from './guarded-delivery.ts';
 import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
@@ -148,8 +148,7 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
  * is another error
  */
 const postpone = (delivery: NewDelivery, unevaluated: 'json' | 'form', error: unknown): NewDelivery => {
-  const isUnavailable = error instanceof Refusal && error.code === 'unavailable';
-  if (!isUnavailable || triesAgain(delivery.facts.provider as Provider)) throw error;
+  if (!isUnavailable(error) || triesAgain(delivery.facts.provider as Provider)) throw error;
   return { ...delivery, unevaluated };
 };
 

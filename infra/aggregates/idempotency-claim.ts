@@ -3,15 +3,13 @@ import type { RequestInfo } from '../../api/http/runtime.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { evolve, type Idempotency, type IdempotencyEvent, initial, isClaimed, type Outcome } from '../../domain/idempotency-key.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Appended, type Log, LogError } from '../eventstore/event-log.ts';
+import { type Appended, isConflict, type Log } from '../eventstore/event-log.ts';
 
 /** `stream` records the use of the Idempotency-Key. */
 export type KeyUse = { readonly info: RequestInfo; readonly stream: string; readonly route: string; readonly bodyDigest: string };
 
 /** `revision` is the last one of the key's stream; `outcome` is how the first request ended, or null if this request has to run. */
 export type Claim = { readonly revision: number; readonly outcome: Outcome | null };
-
-export const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
 const inFlight = (): Refusal =>
   new Refusal('idempotency_in_flight', 'The first request with this Idempotency-Key is still running: try again', { retryAfter: 1 });

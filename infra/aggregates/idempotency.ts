@@ -6,9 +6,9 @@ import { streamName } from '../../domain/event.ts';
 import { category, type Outcome } from '../../domain/idempotency-key.ts';
 import { callerOf } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode, type RefusalDetails } from '../../domain/refusal.ts';
-import type { Log } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import type { Execution } from './execution.ts';
-import { createKeyClaims, isConflict } from './idempotency-claim.ts';
+import { createKeyClaims } from './idempotency-claim.ts';
 import { throwAsRefusal } from './transact.ts';
 
 type Deps = { readonly log: Log; readonly context: (info: RequestInfo, execution: Execution) => Ctx; readonly now: () => number };

@@ -4,7 +4,7 @@ import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Appended, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
+import { type Appended, isConflict, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { emptyAggregate, foldFrom } from './fold-from.ts';
 import { withSnapshot } from './snapshots.ts';
@@ -145,7 +145,7 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
       if (!cached || cached.revision < after.revision) cache.put(stream, after);
       return after;
     } catch (error) {
-      return error instanceof LogError && error.kind === 'conflict' ? null : throwAsRefusal(error);
+      return isConflict(error) ? null : throwAsRefusal(error);
     }
   };
 

@@ -8,7 +8,7 @@ import {
   recordReports,
 } from '../../commands/benchmarks/benchmark-runs.reactor.ts';
 import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { isUnavailable } from '../../domain/refusal.ts';
 import { reporterOf } from '../../domain/runners/score-report.ts';
 import { hasOpenRuns, MAX_ADVANCED_RUNS, runsToAdvance } from '../../projections/benchmarks/benchmark-run.queries.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
@@ -34,9 +34,7 @@ const RETRY_DELAY_MS = 2_000;
 
 /** Returns whether an error means that a service does not work at present. */
 const isTemporary = (error: unknown): boolean =>
-  error instanceof NatsError ||
-  (error instanceof LogError && error.kind === 'unavailable') ||
-  (error instanceof Refusal && error.code === 'unavailable');
+  error instanceof NatsError || (error instanceof LogError && error.kind === 'unavailable') || isUnavailable(error);
 
 /** `report` is the valid result in the message. */
 type Received = { readonly message: JsMsg; readonly report: Report };

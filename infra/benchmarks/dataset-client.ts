@@ -1,16 +1,10 @@
 import type { DatasetHost } from '../../commands/benchmarks/dataset-location.ts';
-import type { FailedEgress } from '../../commands/egress-failure.ts';
 import { MAX_DATASET_BYTES } from '../../domain/benchmarks/dataset.ts';
-import { EgressError } from '../egress/egress-error.ts';
+import { failedEgressOf } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 
 /** The maximum time to read a dataset, including redirects, in milliseconds. */
 const TIMEOUT_MS = 15_000;
-
-const failureOf = (error: unknown): FailedEgress => {
-  if (error instanceof EgressError) return { failure: error.failure, message: error.message };
-  throw error;
-};
 
 export const createDatasetClient = (client: GuardedClient): DatasetHost => ({
   fetch: async (url) => {
@@ -22,7 +16,7 @@ export const createDatasetClient = (client: GuardedClient): DatasetHost => ({
         failed: { failure: 'bad_response', message: `${new URL(url).hostname} answers the request for the dataset with ${status}` },
       };
     } catch (error) {
-      return { bytes: null, failed: failureOf(error) };
+      return { bytes: null, failed: failedEgressOf(error) };
     }
   },
 });

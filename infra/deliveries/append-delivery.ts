@@ -3,7 +3,7 @@ import * as Delivery from '../../domain/deliveries/delivery.ts';
 import type { Actor } from '../../domain/event.ts';
 import { streamName } from '../../domain/event.ts';
 import { derivedId } from '../aggregates/transact.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { chunkEvent, writeChunks } from './body-chunks.ts';
 
@@ -31,6 +31,6 @@ export const deliveryAppender =
     const meta = { tenant, actor, at: facts.received_at, v: 1, facts };
     const sealed = await vault.sealEvent({ tenant, category: Delivery.category, id }, { id: derivedId(stream, seed), type, data, meta });
     await log.append(stream, 'none', [sealed]).catch((error: unknown) => {
-      if (!(error instanceof LogError && error.kind === 'conflict')) throw error;
+      if (!isConflict(error)) throw error;
     });
   };

@@ -5,10 +5,10 @@ import { category, chunkAt, chunkStream, chunksId, type DeliveryBodyEvent } from
 import type { DeliveryFacts } from '../../domain/deliveries/delivery.ts';
 import { derivedId, throwAsRefusal } from '../aggregates/transact.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { associatedDataOf, type BytesEvent, type SealedEvents, withSealedData } from '../vault/sealed-events.ts';
 import type { Vault } from '../vault/vault.ts';
-import { type Attempt, deliveryStream, toRetryLater } from './record-delivery.ts';
+import { type Attempt, deliveryStream, toRetryLater } from './delivery-appends.ts';
 import type { SealTask } from './verification-worker.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;
@@ -61,7 +61,7 @@ export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: Larg
       await log.append(stream, index === 0 ? 'none' : index - 1, [event], { deadline });
       index++;
     } catch (error) {
-      if (!(error instanceof LogError) || error.kind !== 'conflict') return toRetryLater(error);
+      if (!isConflict(error)) return toRetryLater(error);
       const last = await withDeadline(CHUNK_TIMEOUT_MS, log.last(stream)).catch(toRetryLater);
       if (!last || last.revision < index) throw error;
       index = last.revision + 1;

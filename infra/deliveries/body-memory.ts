@@ -1,8 +1,8 @@
 import type { BodyMemory, BodyOwner } from '../../commands/deliveries/webhook-ports.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/bodies/delivery-body.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { retryLater } from './delivery-appends.ts';
 import { canTakeChunk, createUsage, type Limits, type Usage, usageOf } from './memory-limits.ts';
-import { retryLater } from './record-delivery.ts';
 
 /** The maximum memory for large bodies in one process, in bytes. It is enough for five bodies of the largest size. */
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { ReadDelivery } from '../../commands/deliveries/delivery.ts';
 import { deliveryPreview, type ReadPreviews } from '../../commands/deliveries/delivery-preview.ts';
-import type { NewDelivery, WebhookPorts } from '../../commands/deliveries/webhook-ports.ts';
+import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import type { PreviewField } from '../../domain/deliveries/payload-preview.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -22,8 +22,13 @@ type PreviewDeps = {
 
 export type DeliveryPreviews = {
   readonly read: ReadPreviews;
-  /** Keeps previews of new deliveries while lists of the tenant are read: a tenth of the time of reading them from the log. */
-  readonly keepNew: <P extends WebhookPorts>(ports: P) => P;
+  /** How many tenants were erased since the process started. */
+  readonly erasures: () => number;
+  /**
+   * Keeps the preview of a new delivery while lists of the tenant are read: a tenth of the time of reading it from the log. Keeps none
+   * if a tenant was erased since `erasuresBefore`.
+   */
+  readonly keep: (delivery: NewDelivery, erasuresBefore: number) => void;
 };
 
 /**
@@ -64,24 +69,11 @@ export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => perf
     return found;
   };
 
-  const keep = ({ id, integration, facts, body }: NewDelivery): void => {
+  const keep: DeliveryPreviews['keep'] = ({ id, integration, facts, body }, erasuresBefore) => {
     const readAt = lastReads.peek(integration.tenant_id);
     if (facts.reason !== null || readAt === undefined || clock() - readAt > WATCHED_MS || !(body instanceof Uint8Array)) return;
-    known.set(keyOf(integration.tenant_id, id), deliveryPreview({ facts, body }));
+    if (erasures === erasuresBefore) known.set(keyOf(integration.tenant_id, id), deliveryPreview({ facts, body }));
   };
 
-  const keepNew: DeliveryPreviews['keepNew'] = (ports) => ({
-    ...ports,
-    recording: {
-      ...ports.recording,
-      record: async (delivery) => {
-        const erasuresBefore = erasures;
-        const recorded = await ports.recording.record(delivery);
-        if (recorded.token !== null && erasures === erasuresBefore) keep(delivery);
-        return recorded;
-      },
-    },
-  });
-
-  return { read, keepNew };
+  return { read, erasures: () => erasures, keep };
 };

@@ -4,7 +4,7 @@ import { createGuardrailSources } from '../../commands/deliveries/guardrail-sour
 import type { GuardrailPort } from '../../commands/deliveries/webhook-ports.ts';
 import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
 import type { SlidingWindows } from '../ratelimit/sliding-windows.ts';
-import { withTimeout } from './record-delivery.ts';
+import { withTimeout } from './delivery-appends.ts';
 
 type GuardrailDeps = {
   readonly cache: AggregateReader;

@@ -1,187 +1,175 @@
-import type { NewDelivery, RecordedDelivery } from '../../commands/deliveries/webhook-ports.ts';
-import { category } from '../../domain/deliveries/delivery.ts';
-import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import { withDeadline } from '../eventstore/deadline.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
-import { createLinkedList } from '../linked-list.ts';
-import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { blockAsReplay } from '../../commands/deliveries/evaluate-delivery.ts';
+import type { NewDelivery, RecordedDelivery, RecordingPort } from '../../commands/deliveries/webhook-ports.ts';
+import { isUnavailable, Refusal } from '../../domain/refusal.ts';
+import { type DrainOptions, type DrainResult, startSpoolDrain } from '../spool/drain-spool.ts';
+import type { Spool } from '../spool/open-spool.ts';
+import type { SpooledDelivery } from '../spool/spooled-delivery.ts';
+import type { SpooledShare } from '../spool/spooled-share.ts';
+import { DataKeyUnreadable } from '../vault/data-key-cache.ts';
+import { isRecorded, type SealChunk, writeChunks } from './body-chunks.ts';
+import {
+  type AppendDeps,
+  type Attempt,
+  appendInTime,
+  createDeliveryAppends,
+  type DeliveryAppends,
+  isFailing,
+  retryLater,
+} from './delivery-appends.ts';
+import type { DeliveryPreviews } from './delivery-previews.ts';
+import { createRedeliveryComparison } from './redelivery-comparison.ts';
+import { createSpooling, mustSpool, onStoreFailure, type Spooling, spoolDelivery } from './spooling.ts';
 
-/** In milliseconds: an append fails if the event store answers none for this long. Providers do not wait for the client's 10 s. */
-const STORE_SILENCE_TIMEOUT_MS = 500;
-/** The time in milliseconds after which an append fails even if the event store still answers other appends. */
-const APPEND_TIMEOUT_MS = 3_000;
-const LOOKUP_TIMEOUT_MS = 900;
-/** The maximum number of waiting appends. The event store handles this many in about half a second. */
-const MAX_WAITING = 1_500;
-/** How long recording counts as failing after failed appends, in milliseconds. A later answer ends this time. */
-const FAILURE_TTL_MS = 5_000;
-const MIN_FAILURES = 2;
-/** Appends that get no answer are slow, and not failed, unless none has got an answer for this time (milliseconds). */
-const SLOW_TIMEOUT_MS = 5_000;
-const MIN_RETRY_AFTER_SECONDS = 5;
-const MAX_RETRY_AFTER_SECONDS = 60;
-const NO_BYTES = new Uint8Array(0);
+/** `unavailable`: the call could not be recorded, so the sender must repeat it. */
+export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'handshake' | 'unavailable';
 
-export type RecorderDeps = { readonly log: Log; readonly vault: Pick<SealedEvents, 'sealEvent'> };
+/** Called once for every call. `reason` and `provider` are empty if there is none, or it is unknown. */
+export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
 
-/** By `eventId`, the id of the delivery's event, the log recognises a repeated attempt. */
-export type Attempt = {
-  readonly eventId: string;
-  /** Whether to try again until the time limit while the log cannot be reached. */
-  readonly retry: boolean;
+/** If absent, deliveries are refused while the log cannot be reached. */
+export type SpoolDeps = { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;
+
+export type RecordingDeps = AppendDeps & {
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+  readonly now: () => string;
+  readonly sealChunk: SealChunk;
+  /** @throws Refusal unavailable */
+  readonly isReplay: (...args: Parameters<RecordingPort['isReplay']>) => boolean | Promise<boolean>;
+  /** Applies the rules to a delivery that was stored without them. @throws Refusal unavailable */
+  readonly evaluateLate: (delivery: NewDelivery) => Promise<NewDelivery>;
+  readonly previews: Pick<DeliveryPreviews, 'erasures' | 'keep'>;
+  readonly count: CountWebhook;
+  readonly spool?: SpoolDeps;
 };
 
-export type DeliveryRecorder = {
-  /** @throws Refusal unavailable; the delivery may nevertheless be in the log */
-  readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
-  /** Returns whether the maximum number of appends is waiting, so that the next one is refused. */
-  readonly isFull: () => boolean;
-  /** Refuses all deliveries that are waiting for the event store, in the order of their arrival. */
-  readonly giveUpWaiting: () => void;
-  /**
-   * Whether the last appends failed, less than FAILURE_TTL_MS ago: at least two in a row, or all of several seconds were
-   * without an answer. /readyz uses this to detect a full disk, because reads still work then.
-   */
+type Recording = Omit<RecordingDeps, 'spool'> & {
+  readonly appends: DeliveryAppends;
+  readonly redeliveries: ReturnType<typeof createRedeliveryComparison>;
+  /** Null without a spool. */
+  readonly spooling: Spooling | null;
+};
+
+export type DeliveryRecording = Pick<RecordingPort, 'isKnown' | 'isReplay' | 'record' | 'compareRedelivery'> & {
   readonly isFailing: () => boolean;
+  readonly isBreakerOpen: () => boolean;
+  readonly spooledShare: SpooledShare['share'];
+  readonly close: () => Promise<void>;
+};
+
+const outcomeOf = (type: NewDelivery['type']): WebhookOutcome =>
+  type === 'WebhookBlocked' || type === 'SkillWebhookBlocked' ? 'blocked' : 'accepted';
+
+/** Everything that happens to an evaluated delivery: it is recorded exactly once, remembered and counted. @throws Refusal unavailable */
+const record = async (recording: Recording, delivery: NewDelivery): Promise<RecordedDelivery> => {
+  const { redeliveries, previews, count } = recording;
+  const { provider, reason } = delivery.facts;
+  const erasuresBefore = previews.erasures();
+  try {
+    const recorded = redeliveries.isKnown(delivery) ? { token: null } : await appendOrSpool(recording, delivery, randomUUID());
+    if (recorded.token !== null) {
+      redeliveries.remember(delivery);
+      previews.keep(delivery, erasuresBefore);
+    }
+    if (recorded.token !== null || recorded.isSpooled) count(outcomeOf(delivery.type), reason ?? '', provider);
+    else count('duplicate', '', provider);
+    return recorded;
+  } catch (error) {
+    count('unavailable', '', provider);
+    throw error;
+  }
 };
 
 /**
- * Each delivery is the first event of a stream with its id in the name, so the append of a redelivery fails with a conflict: this is how
- * redeliveries are recognised. The chunks of a large body must be written before. The tenant's data key encrypts the body.
+ * A delivery that the event store does not record within half a second goes to the spool, and is recorded later with the same event id,
+ * even if the first attempt succeeded after all.
  */
-export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
-  let waiting = 0;
-  /** Functions that refuse the deliveries of waiting senders, in the order of arrival. */
-  const senders = createLinkedList<() => void>();
-  let lastAnswerAt = 0;
-  let failures = 0;
-  /** The time of the first append without an answer since the last answer. */
-  let slowSince = Number.POSITIVE_INFINITY;
-  let failedAt = Number.NEGATIVE_INFINITY;
-
-  const onAnswer = (): void => {
-    lastAnswerAt = performance.now();
-    failures = 0;
-    slowSince = Number.POSITIVE_INFINITY;
-  };
-
-  const onFailure = (): void => {
-    failures++;
-    failedAt = performance.now();
-  };
-
-  const onTimedOut = (startedAt: number): void => {
-    slowSince = Math.min(slowSince, startedAt);
-    failedAt = performance.now();
-  };
-
-  const isFailing = (): boolean => {
-    const now = performance.now();
-    return now - failedAt < FAILURE_TTL_MS && (failures >= MIN_FAILURES || now - slowSince > SLOW_TIMEOUT_MS);
-  };
-
-  const isFull = (): boolean => waiting >= MAX_WAITING;
-
-  const onAppendError = (error: unknown): RecordedDelivery => {
-    if (!isConflict(error)) onFailure();
-    return redeliveryOrThrow(error);
-  };
-
-  const append = async (delivery: NewDelivery, { eventId, retry }: Attempt): Promise<RecordedDelivery> => {
-    const { integration, id } = delivery;
-    const sealing = vault.sealEvent({ tenant: integration.tenant_id, category, id }, eventOf(delivery, eventId));
-    const event = sealing instanceof Promise ? await sealing.catch(toRetryLater) : sealing;
-    const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS, retry });
-    const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), onAppendError);
-    onAnswer();
+const appendOrSpool = async (recording: Recording, delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
+  const { spooling } = recording;
+  if (!spooling) {
+    if (delivery.unevaluated) throw retryLater();
+    return append(recording, delivery, { eventId, retry: true });
+  }
+  if (mustSpool(spooling, delivery)) return spoolDelivery(spooling, delivery, eventId);
+  try {
+    const recorded = await append(recording, delivery, { eventId, retry: !spooling.spool.status().canTake });
+    spooling.breaker.succeeded();
+    if (recorded.token !== null) spooling.share.add(false);
     return recorded;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    onStoreFailure(spooling, error);
+    return spoolDelivery(spooling, delivery, eventId);
+  }
+};
+
+/**
+ * Writes the chunks of a large body before the delivery's event. If the delivery was recorded before, it writes none: a redelivery with a
+ * different body would leave chunks to which no event refers.
+ */
+const append = async ({ log, sealChunk, appends }: Recording, delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
+  if (delivery.facts.parts !== undefined) {
+    if (await isRecorded(log, delivery, attempt)) return { token: null };
+    await writeChunks(log, sealChunk, delivery);
+  }
+  return appendInTime(appends, delivery, attempt);
+};
+
+const isReplay = async (recording: Recording, ...[integration, facts]: Parameters<RecordingPort['isReplay']>): Promise<boolean | null> => {
+  const { spooling } = recording;
+  if (spooling && (spooling.spool.hasWaiting(integration.id) || spooling.breaker.isOpen())) return null;
+  try {
+    return await recording.isReplay(integration, facts);
+  } catch (error) {
+    if (!spooling || !isUnavailable(error)) throw error;
+    onStoreFailure(spooling, error);
+    return null;
+  }
+};
+
+const drainResultOf = (error: unknown): DrainResult => {
+  if (error instanceof DataKeyUnreadable) return 'key_unreadable';
+  if (isUnavailable(error)) return 'unavailable';
+  if (error instanceof Refusal && error.code === 'not_found') return 'erased';
+  return { refused: error instanceof Error ? error.message : String(error) };
+};
+
+/** Records a delivery of the spool, after the checks that could not be made before it was stored. */
+const recordSpooled = async (recording: Recording, spooled: SpooledDelivery): Promise<DrainResult> => {
+  try {
+    const { isReplayUnchecked, eventId, ...delivery } = spooled;
+    const isBlocked = isReplayUnchecked && (await recording.isReplay(delivery.integration, delivery.facts));
+    const evaluated = delivery.unevaluated && !isBlocked ? await recording.evaluateLate(delivery) : delivery;
+    const { token } = await append(recording, isBlocked ? blockAsReplay(delivery) : evaluated, { eventId, retry: false });
+    if (token !== null) return 'recorded';
+    recording.redeliveries.compareLater(delivery);
+    return 'known';
+  } catch (error) {
+    return drainResultOf(error);
+  }
+};
+
+export const createDeliveryRecording = ({ spool: spoolDeps, ...deps }: RecordingDeps): DeliveryRecording => {
+  const { logger } = deps;
+  const appends = createDeliveryAppends(deps);
+  const redeliveries = createRedeliveryComparison(deps);
+  const spooling = spoolDeps ? createSpooling(spoolDeps.spool, appends, logger) : null;
+  const recording: Recording = { ...deps, appends, redeliveries, spooling };
+  const drain =
+    spooling &&
+    startSpoolDrain({ ...spoolDeps!, breaker: spooling.breaker, record: (spooled) => recordSpooled(recording, spooled), logger });
+  return {
+    isKnown: (integration, id) => redeliveries.isKnown({ integration, id }),
+    isReplay: (integration, facts) => isReplay(recording, integration, facts),
+    record: (delivery) => record(recording, delivery),
+    compareRedelivery: redeliveries.compareLater,
+    isFailing: () => isFailing(appends),
+    isBreakerOpen: () => spooling?.breaker.isOpen() ?? false,
+    spooledShare: () => spooling?.share.share() ?? 0,
+    close: async () => {
+      await drain?.close();
+      await redeliveries.close();
+    },
   };
-
-  /** An append fails after APPEND_TIMEOUT_MS, or earlier if the event store answers none for STORE_SILENCE_TIMEOUT_MS. */
-  const timeoutAt = (startedAt: number): number =>
-    Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
-
-  // Has its own timer: the client's deadline does not include the time for connecting.
-  const record = (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
-    if (isFull()) throw retryLater();
-    const startedAt = performance.now();
-    return new Promise<RecordedDelivery>((resolve, reject) => {
-      const giveUp = (): void => {
-        senders.remove(sender);
-        reject(retryLater(new Error('the event store does not answer in time')));
-      };
-      const failOrWait = (): void => {
-        const left = timeoutAt(startedAt) - performance.now();
-        if (left > 0) {
-          timer = setTimeout(onTimeout, left);
-          return;
-        }
-        onTimedOut(startedAt);
-        giveUp();
-      };
-      // If this process was busy, an answer may not have been read yet: let the event loop run once more.
-      const onTimeout = (): void => void setImmediate(failOrWait);
-      let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
-      waiting++;
-      const sender = senders.add(giveUp);
-      append(delivery, attempt)
-        .then(resolve, reject)
-        .finally(() => {
-          waiting--;
-          senders.remove(sender);
-          clearTimeout(timer);
-        });
-    });
-  };
-
-  const giveUpWaiting = (): void => {
-    for (const giveUp of senders.values()) giveUp();
-  };
-
-  return { record, isFull, giveUpWaiting, isFailing };
 };
-
-export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
-  streamName(category, integration.tenant_id, id);
-
-/** Senders do not see the cause. The delay is random, so that not all of them repeat at the same time. */
-export const retryLater = (cause?: unknown): Refusal => {
-  const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
-  const retryAfter = MIN_RETRY_AFTER_SECONDS + Math.floor(Math.random() * range);
-  return Object.assign(new Refusal('unavailable', 'The delivery could not be recorded: send it again', { retryAfter }), { cause });
-};
-
-/** Waits at most 900 ms. Returns no promise if the result is in memory. @throws Refusal unavailable */
-export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
-  found instanceof Promise ? withDeadline(LOOKUP_TIMEOUT_MS, found).catch(toRetryLater) : found;
-
-/** Other errors are thrown unchanged. @throws Refusal unavailable, not_found */
-export const toRetryLater = (error: unknown): never => {
-  if (error instanceof LogError && error.kind === 'unavailable') throw retryLater(error);
-  if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
-  throw error;
-};
-
-const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
-
-/** A conflict means that the delivery was recorded before. @throws any other error */
-const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
-  if (isConflict(error)) return { token: null };
-  return toRetryLater(error);
-};
-
-const eventOf = (delivery: NewDelivery, eventId: string): BytesEvent => {
-  const data = delivery.facts.parts === undefined && delivery.body instanceof Uint8Array ? delivery.body : NO_BYTES;
-  return { id: eventId, type: delivery.type, data, meta: metadata(delivery) };
-};
-
-const metadata = ({ integration, facts, ip, user_agent }: NewDelivery): Metadata => ({
-  tenant: integration.tenant_id,
-  actor: { kind: 'system', id: integration.id },
-  at: facts.received_at,
-  v: 1,
-  ip,
-  userAgent: user_agent,
-  facts,
-});

@@ -4,10 +4,10 @@ import type { Logger } from 'pino';
 import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import { type DeliveryEvent, evolve, initial } from '../../domain/deliveries/delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { createCountedWarnings } from '../logging/counted-warnings.ts';
 import { createLruMap } from '../lru-map.ts';
-import { deliveryStream } from './record-delivery.ts';
+import { deliveryStream } from './delivery-appends.ts';
 
 type Redelivery = Pick<NewDelivery['facts'], 'sha256' | 'size_bytes'> & {
   readonly stream: string;
@@ -21,7 +21,7 @@ const MAX_REMEMBERED = 10_000;
 
 /**
  * Compares bodies of redeliveries with the recorded ones, after the response, a few at a time; the first difference is recorded as an
- * event. record-delivery.ts recognises redeliveries; this module remembers deliveries only to send fewer requests to the log.
+ * event. delivery-appends.ts recognises redeliveries; this module remembers deliveries only to send fewer requests to the log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** Maps stream names to the digests of recently recorded bodies. */
@@ -48,7 +48,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
       await compare(redelivery);
     } catch (error) {
       // Another process has appended meanwhile, most likely the same event: compare again.
-      if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
+      if (isConflict(error)) return enqueue(redelivery);
       warnOfSkipped(redelivery.integration_id, { error: (error as Error).message, stream: redelivery.stream });
     }
   };

@@ -3,9 +3,9 @@ import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import type { DeliveryFacts } from '../../domain/deliveries/delivery.ts';
 import { type BodyEvent, category, checkBodyReplay, evolve, initial } from '../../domain/deliveries/replay-guard.ts';
 import { type Recorded, streamName } from '../../domain/event.ts';
-import { type Expected, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
+import { type Expected, isConflict, type Log, type NewEvent } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
-import { toRetryLater } from './record-delivery.ts';
+import { toRetryLater } from './delivery-appends.ts';
 
 const APPEND_TIMEOUT_MS = 500;
 
@@ -13,7 +13,7 @@ type Owner = NewDelivery['integration'];
 
 /**
  * A replay is a body that the integration received with another delivery id within REPLAY_WINDOW_MS. Each body is recorded in a stream of
- * its own. (A repeated delivery id is a redelivery, see record-delivery.ts.)
+ * its own. (A repeated delivery id is a redelivery, see delivery-appends.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =
@@ -49,7 +49,7 @@ const recordBody = async (log: Log, stream: string, expected: Expected, event: N
     await log.append(stream, expected, [event], { deadline: APPEND_TIMEOUT_MS });
     return true;
   } catch (error) {
-    if (error instanceof LogError && error.kind === 'conflict') return false;
+    if (isConflict(error)) return false;
     throw error;
   }
 };

@@ -4,7 +4,7 @@ import type { SigningKeys } from '../../domain/integrations/signature.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
-import { toRetryLater } from './record-delivery.ts';
+import { toRetryLater } from './delivery-appends.ts';
 
 const MAX_CACHED = 10_000;
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { entryPoint } from '../program.ts';
-import { retryLater } from './record-delivery.ts';
+import { retryLater } from './delivery-appends.ts';
 import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 
 type Pending = { readonly resolve: (result: TaskResult['result']) => void; readonly reject: (error: Error) => void };

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AggregateReader } from '../../commands/context.ts';
 import { createDeliveryEligibility } from '../../commands/deliveries/delivery-eligibility.ts';
@@ -7,36 +6,32 @@ import type {
   EligibilityPort,
   GuardrailPort,
   NewDelivery,
-  RecordedDelivery,
   RecordingPort,
   VerificationPort,
   WebhookPorts,
 } from '../../commands/deliveries/webhook-ports.ts';
 import { inspectBody } from '../../domain/bodies/body-inspection.ts';
 import { PLATFORM } from '../../domain/event.ts';
+import type { Integration } from '../../domain/integrations/integration.ts';
 import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/integrations/signature.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { createSlidingWindows, type SlidingWindows } from '../ratelimit/sliding-windows.ts';
 import { rejectionWriter } from '../refusals/webhook-rejections.ts';
-import type { DrainOptions } from '../spool/drain-spool.ts';
-import type { Spool } from '../spool/open-spool.ts';
 import type { Vault } from '../vault/vault.ts';
-import { createChunkSealer, isRecorded, type SealChunk, writeChunks } from './body-chunks.ts';
+import { createChunkSealer } from './body-chunks.ts';
 import { createBodyMemory } from './body-memory.ts';
+import { withTimeout } from './delivery-appends.ts';
 import { guardrailPort } from './guardrail-port.ts';
 import {
-  type Attempt,
-  createDeliveryRecorder,
-  type DeliveryRecorder,
-  type RecorderDeps,
-  retryLater,
-  withTimeout,
+  type CountWebhook,
+  createDeliveryRecording,
+  type DeliveryRecording,
+  type RecordingDeps,
+  type SpoolDeps,
 } from './record-delivery.ts';
-import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
 import { createSigningKeys } from './signing-keys.ts';
-import { createSpooledRecording, type SpooledRecording } from './spooled-recording.ts';
 import { unpackedBody } from './unpack-body.ts';
 import { openVerificationClient } from './verification-client.ts';
 
@@ -51,13 +46,14 @@ export type WebhookDeps = {
   readonly windows?: SlidingWindows;
   readonly hasHeld: GuardrailPort['hasHeld'];
   readonly now?: () => string;
-  /** If absent, deliveries are refused while the log cannot be reached. */
-  readonly spool?: { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;
+  readonly spool?: SpoolDeps;
+  readonly previews: RecordingDeps['previews'];
+  readonly count?: CountWebhook | undefined;
 };
 
-type Deps = WebhookDeps & { readonly now: () => string };
+type Deps = WebhookDeps & { readonly now: () => string; readonly count: CountWebhook };
 type RunTask = ReturnType<typeof openVerificationClient>['run'];
-type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & Pick<SpooledRecording, 'isBreakerOpen' | 'spooledShare'>;
+type RecordingState = Pick<DeliveryRecording, 'isFailing' | 'isBreakerOpen' | 'spooledShare'>;
 type Closable = { readonly close: () => Promise<void> };
 /** Loads what is needed to receive a delivery. @throws Refusal unavailable */
 type Preparation = { readonly prepare: (integration_id: string) => Promise<void> };
@@ -65,8 +61,12 @@ type Preparation = { readonly prepare: (integration_id: string) => Promise<void>
 const clock = (): string => new Date().toISOString();
 
 /** Connects to the log, the vault and the other services. `close` finishes pending work and records pending rejections. */
-export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
-  const deps = { now, ...rest };
+export const webhookPorts = ({
+  now = clock,
+  count = () => {},
+  ...rest
+}: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
+  const deps = { now, count, ...rest };
   const worker = openVerificationClient(deps.logger);
   const { close: closeGuardrails, ...guardrails } = guardrailPort({ windows: createSlidingWindows(), ...deps });
   const { quotaOf, ...eligibility } = eligibilityPort(deps);
@@ -74,7 +74,7 @@ export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPort
   const { close: closeRecording, isFailing, isBreakerOpen, spooledShare, ...recording } = recordingPort(deps, worker.run, evaluate);
   const verification = verificationPort(deps, worker.run);
   return {
-    eligibility,
+    eligibility: { ...eligibility, integration: countUnknown(eligibility.integration, count) },
     verification,
     recording,
     guardrails,
@@ -137,73 +137,43 @@ const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
   };
 };
 
-/** Creates the recording of deliveries without a spool. While the log cannot be reached, deliveries are refused. */
-const directRecording = (recorder: DeliveryRecorder, isReplay: ReturnType<typeof createReplayGuard>): SpooledRecording => ({
-  record: async (delivery) => {
-    if (delivery.unevaluated) throw retryLater();
-    return recorder.record(delivery, { eventId: randomUUID(), retry: true });
-  },
-  isReplay,
-  isBreakerOpen: () => false,
-  spooledShare: () => 0,
-  close: async () => {},
-});
-
-type Recording = RecordingPort & RecordingState & Closable;
-
 const recordingPort = (
-  { log, vault, logger, now, spool }: Deps,
+  { log, vault, logger, now, spool, previews, count }: Deps,
   run: RunTask,
   evaluateLate: (delivery: NewDelivery) => Promise<NewDelivery>,
-): Recording => {
+): RecordingPort & Omit<DeliveryRecording, keyof RecordingPort> => {
   const sealChunk = createChunkSealer(vault, (task) => run('sealBytes', task));
-  const recorder = recordingWithChunks({ log, vault }, sealChunk);
-  const redeliveries = createRedeliveryComparison({ log, logger, now });
-  const rejections = rejectionWriter({ log, logger, now });
   const replayGuard = createReplayGuard({ log, vault });
-  const isReplay = async (...args: Parameters<typeof replayGuard>) => withTimeout(replayGuard(...args));
-  const compareRedelivery = redeliveries.compareLater;
-  const { record, ...recording } = spool
-    ? createSpooledRecording({ ...spool, recorder, isReplay, evaluateLate, compareRedelivery, logger })
-    : directRecording(recorder, isReplay);
+  const isReplay: typeof replayGuard = async (...args) => withTimeout(replayGuard(...args));
+  const recording = createDeliveryRecording({ log, vault, logger, now, spool, previews, count, sealChunk, isReplay, evaluateLate });
+  const rejections = rejectionWriter({ log, logger, now });
   return {
+    ...recording,
     deliveryId: ({ id, tenant_id }, delivery) => vault.uniqueId('delivery', tenant_id, `${id}\0${delivery}`),
-    isKnown: (integration, id) => redeliveries.isKnown({ integration, id }),
-    isReplay: recording.isReplay,
-    record: async (delivery) => {
-      if (redeliveries.isKnown(delivery)) return { token: null };
-      const recorded = await record(delivery);
-      if (recorded.token !== null) redeliveries.remember(delivery);
-      return recorded;
+    answerHandshake: ({ provider }) => count('handshake', '', provider),
+    recordRejection: (integration, rejection, at) => {
+      count('rejected', rejection.reason, integration.provider);
+      rejections.record(integration, rejection, at);
     },
-    compareRedelivery,
-    answerHandshake: () => {},
-    recordRejection: rejections.record,
-    isFailing: recorder.isFailing,
-    isBreakerOpen: recording.isBreakerOpen,
-    spooledShare: recording.spooledShare,
     close: async () => {
       await recording.close();
-      await redeliveries.close();
       await rejections.close();
     },
   };
 };
 
-/**
- * Creates the recorder of deliveries. It writes the chunks of a large body before the delivery's event. If the delivery
- * was recorded before, it writes no chunks: a redelivery with a different body would leave chunks to which no event
- * refers.
- */
-const recordingWithChunks = (deps: RecorderDeps, sealChunk: SealChunk): DeliveryRecorder => {
-  const { record, ...recorder } = createDeliveryRecorder(deps);
-  const recordLarge = async (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
-    if (await isRecorded(deps.log, delivery, attempt)) return { token: null };
-    await writeChunks(deps.log, sealChunk, delivery);
-    return record(delivery, attempt);
+/** Counts the calls whose address is unknown, or cannot be looked up. */
+const countUnknown = (integration: EligibilityPort['integration'], count: CountWebhook): EligibilityPort['integration'] => {
+  const countMissing = (found: Integration | null): Integration | null => {
+    if (found === null) count('rejected', 'unknown_address', '');
+    return found;
   };
-  return {
-    ...recorder,
-    record: (delivery, attempt) => (delivery.facts.parts === undefined ? record(delivery, attempt) : recordLarge(delivery, attempt)),
+  const fail = (error: unknown): never => {
+    count('unavailable', '', '');
+    throw error;
+  };
+  return (id) => {
+    const found = integration(id);
+    return found instanceof Promise ? found.then(countMissing, fail) : countMissing(found);
   };
 };

@@ -1,4 +1,4 @@
-import type { EgressFailure } from '../../commands/egress-failure.ts';
+import type { EgressFailure, FailedEgress } from '../../commands/egress-failure.ts';
 
 /** The message is for users: it names the host, but no path, header or credential. */
 export class EgressError extends Error {
@@ -9,3 +9,9 @@ export class EgressError extends Error {
     this.failure = failure;
   }
 }
+
+/** @throws any error that is not of the egress client */
+export const failedEgressOf = (error: unknown): FailedEgress => {
+  if (error instanceof EgressError) return { failure: error.failure, message: error.message };
+  throw error;
+};

@@ -4,7 +4,7 @@ import { firstEvent, readEvents } from './client-read.ts';
 import { withDeadline } from './deadline.ts';
 import { classify } from './errors.ts';
 import { encodeEvents } from './event-codec.ts';
-import { type Appended, type Expected, type Log, LogError, type NewEvent } from './event-log.ts';
+import { type Appended, type Expected, isConflict, type Log, LogError, type NewEvent } from './event-log.ts';
 import { createStoreClient } from './store-client.ts';
 import { follow } from './subscription.ts';
 
@@ -112,7 +112,7 @@ export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} 
         outcome = 'ok';
         return appended;
       } catch (error) {
-        if (error instanceof LogError && error.kind === 'conflict') outcome = 'conflict';
+        if (isConflict(error)) outcome = 'conflict';
         throw error;
       } finally {
         onAppend(outcome, performance.now() - startedAt);

@@ -88,4 +88,6 @@ export class LogError extends Error {
   }
 }
 
+export const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
+
 export const isUnreachable = (error: unknown): boolean => error instanceof LogError && error.kind === 'unavailable';

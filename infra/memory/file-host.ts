@@ -1,15 +1,9 @@
-import type { FailedEgress } from '../../commands/egress-failure.ts';
 import { type FileHost, MAX_MEMORY_FILE_BYTES } from '../../commands/memory/import-memory.ts';
-import { EgressError } from '../egress/egress-error.ts';
+import { failedEgressOf } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 
 /** The maximum time to read a file, including redirects, in milliseconds. */
 const TIMEOUT_MS = 30_000;
-
-const failureOf = (error: unknown): FailedEgress => {
-  if (error instanceof EgressError) return { failure: error.failure, message: error.message };
-  throw error;
-};
 
 export const createFileHost = (client: GuardedClient): FileHost => ({
   download: async (url, consume) => {
@@ -20,7 +14,7 @@ export const createFileHost = (client: GuardedClient): FileHost => ({
       const message = `${new URL(url).hostname} answers the request for the file with ${status}`;
       return { value: null, failed: { failure: 'bad_response', message } };
     } catch (error) {
-      return { value: null, failed: failureOf(error) };
+      return { value: null, failed: failedEgressOf(error) };
     }
   },
 });

@@ -1,5 +1,5 @@
 import { PROVIDERS } from '../../domain/integrations/provider.ts';
-import type { CountWebhook, WebhookOutcome } from '../deliveries/count-deliveries.ts';
+import type { CountWebhook, WebhookOutcome } from '../deliveries/record-delivery.ts';
 import type { SettledMessage } from '../relay/record-acknowledgements.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type Counter, createCounter, createHistogram } from './series.ts';

@@ -5,7 +5,7 @@ import { type Metadata, type Position, type Recorded, streamName } from '../../d
 import { type AttemptReport, type AttemptReportEvent, attemptKey, category } from '../../domain/runners/attempt-report.ts';
 import { failureKey } from '../../domain/runners/report-texts.ts';
 import { throwAsRefusal } from '../aggregates/transact.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { createLruMap, type LruMap } from '../lru-map.ts';
 
 /** Reports that arrive within this many milliseconds are recorded together. */
@@ -91,8 +91,6 @@ const append = async (recorder: Recorder, stream: AgentStream, batch: readonly P
     if (withTexts.has(attemptKey(report))) texts.set(text, { attempt: report.attempt, problem });
   return position;
 };
-
-const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
 /** Retries after a conflict, because other processes also write to the stream. */
 const recordBatch = async (recorder: Recorder, stream: AgentStream, batch: readonly Pending[]): Promise<Position | null> => {

@@ -8,7 +8,6 @@ import { createPackageFiles } from '../archives/list-package-files.ts';
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createTypeDetector } from '../blobs/detect-content-type.ts';
-import { countDeliveries } from '../deliveries/count-deliveries.ts';
 import { createDeliveryPreviews } from '../deliveries/delivery-previews.ts';
 import { readDelivery as createDeliveryReader } from '../deliveries/read-delivery.ts';
 import { releasePorts } from '../deliveries/release-ports.ts';
@@ -34,14 +33,12 @@ const createDeliveryPath = (services: PlatformServices) => {
   const { log, vault, cache, reads, logger, limits, windows, spool, now = Date.now, onDelivery } = services;
   const readDelivery = createDeliveryReader({ log, vault, logger });
   const previews = createDeliveryPreviews({ readDelivery, vault });
-  const ports = previews.keepNew(
-    webhookPorts({
-      ...{ log, vault, cache, logger, limits, spool, ...(windows && { windows }) },
-      hasHeld: hasHeldOver(reads),
-      now: () => new Date(now()).toISOString(),
-    }),
-  );
-  return { readDelivery, readPreviews: previews.read, deliveries: onDelivery ? countDeliveries(ports, onDelivery) : ports };
+  const deliveries = webhookPorts({
+    ...{ log, vault, cache, logger, limits, spool, previews, count: onDelivery, ...(windows && { windows }) },
+    hasHeld: hasHeldOver(reads),
+    now: () => new Date(now()).toISOString(),
+  });
+  return { readDelivery, readPreviews: previews.read, deliveries };
 };
 
 const uploadServices = (logger: PlatformServices['logger']) => ({

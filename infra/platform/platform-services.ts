@@ -8,7 +8,7 @@ import type { FileHost } from '../../commands/memory/import-memory.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import type { CountWebhook } from '../deliveries/count-deliveries.ts';
+import type { CountWebhook } from '../deliveries/record-delivery.ts';
 import type { WebhookDeps } from '../deliveries/webhook-ports.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { SignInMethods } from '../oidc/sign-in.ts';

@@ -3,7 +3,7 @@ import type { Ctx } from '../../commands/context.ts';
 import { faultOfAdminKey } from '../../commands/identity/admin-key.ts';
 import { type FirstKey, seedPlatform } from '../../commands/operations/seed-platform.ts';
 import { PLATFORM } from '../../domain/event.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { MARKER_STREAM } from '../eventstore/platform-id.ts';
 
 /**
@@ -23,7 +23,7 @@ export const seed = async (
   const meta = { tenant: PLATFORM, actor: ctx.actor, at: ctx.at(), v: 1 };
   const marker = { id: randomUUID(), type: 'PlatformStarted', data: { tenant_id: first.tenant_id }, meta };
   await log.append(MARKER_STREAM, 'none', [marker]).catch((error) => {
-    if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
+    if (!isConflict(error)) throw error;
   });
 };
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type DomainEvent, type Metadata, streamName } from '../../domain/event.ts';
-import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
+import { isConflict, type Log, type NewEvent } from '../eventstore/event-log.ts';
 import type { CappedCounter, TimedEvent } from './capped-counter.ts';
 
 const FLUSH_DELAY_MS = 1_000;
@@ -94,7 +94,7 @@ const appendAtEnd = async (log: Log, stream: string, events: readonly NewEvent[]
     try {
       return void (await log.append(stream, last?.revision ?? 'none', events));
     } catch (error) {
-      if (!(error instanceof LogError) || error.kind !== 'conflict' || attempt === MAX_ATTEMPTS) throw error;
+      if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 };

@@ -10,7 +10,7 @@ import { type Metadata, type Recorded, streamName } from '../../domain/event.ts'
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import { derivedId } from '../aggregates/transact.ts';
 import { type Backoff, createBackoff } from '../backoff.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { openAdvisories, type ReceivedAdvisory } from '../nats/advisories.ts';
 import { ensureInbound } from '../nats/jetstream.ts';
 import { errorReason, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
@@ -40,8 +40,6 @@ const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStre
   if (!last) return { state: Acknowledgement.initial, revision: -1 };
   return { state: Acknowledgement.evolve(Acknowledgement.initial, last), revision: last.revision };
 };
-
-const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
 type Events = readonly Acknowledgement.AcknowledgementEvent[];
 

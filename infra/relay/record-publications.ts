@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
 import * as Publication from '../../domain/runners/publication.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
 import type { RelayStatus } from './relay.ts';
 
@@ -48,8 +48,7 @@ export const startPublicationRecorder = ({ log, relay, logger, intervalMs = INTE
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       await recordLatest().catch((error: unknown) => {
-        const isConflict = error instanceof LogError && error.kind === 'conflict';
-        if (!isConflict) logger.debug({ error: errorReason(error) }, 'publications cannot be recorded now; trying again');
+        if (!isConflict(error)) logger.debug({ error: errorReason(error) }, 'publications cannot be recorded now; trying again');
       });
       await sleep(intervalMs, undefined, { signal }).catch(() => {});
     }

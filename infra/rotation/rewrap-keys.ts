@@ -3,7 +3,7 @@ import { fold } from '../../domain/aggregate.ts';
 import { parseStream, type Recorded } from '../../domain/event.ts';
 import type { WrappedKeyEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
 import * as Wrapped from '../../domain/wrapped-key.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log, LogError } from '../eventstore/event-log.ts';
 import type { NamedKey } from '../vault/cipher.ts';
 import type { MasterKeys } from '../vault/master-keys.ts';
 import { type KeyPlace, keyStream, metadataOf, readKeyEvents, unwrapKeys, wrapKey, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
@@ -45,7 +45,7 @@ const appendRewrapped = async (
     ]);
     return true;
   } catch (error) {
-    if (error instanceof LogError && error.kind === 'conflict') return false;
+    if (isConflict(error)) return false;
     throw error;
   }
 };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { type FieldError, isUnavailable, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
 import { BudgetExceeded } from './budget-refusal.ts';
-import { isTransient, type OutageReport } from './outage-report.ts';
+import type { OutageReport } from './outage-report.ts';
 import type { Runtime } from './runtime-files.ts';
 import { LastMessages, type SentInSession, sentInSession } from './sent-in-session.ts';
 
@@ -265,7 +265,7 @@ export const retryTransient = async <T>(work: () => Promise<T>, signal: AbortSig
     try {
       return await work();
     } catch (error) {
-      if (!isTransient(error) || signal.aborted) throw error;
+      if (!isUnavailable(error) || signal.aborted) throw error;
       await backoff.wait(signal);
     }
   }

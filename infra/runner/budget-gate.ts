@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isUnavailable } from '../../domain/refusal.ts';
 import { answerInTime } from './answer-in-time.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import type { BudgetRefusal } from './budget-refusal.ts';
-import { isTransient } from './outage-report.ts';
 
 /** The minimum intervals between requests for the budget: with a limit, without one, and while it is used up. */
 const LIMITED_INTERVAL_MS = 1_000;
@@ -49,10 +49,10 @@ const refresh = async (gate: Gate): Promise<BudgetState | null> => {
   try {
     gate.known = await gate.ask(gate.known?.hour);
   } catch (error) {
-    if (isTransient(error) && gate.known === null) throw error;
+    if (isUnavailable(error) && gate.known === null) throw error;
     const isOver = gate.known !== null && Date.parse(endOf(gate.known)) <= Date.now();
-    if (isOver || !isTransient(error)) gate.known = null;
-    if (isTransient(error)) return gate.known;
+    if (isOver || !isUnavailable(error)) gate.known = null;
+    if (isUnavailable(error)) return gate.known;
   }
   const { known } = gate;
   gate.askAt = Date.now() + (known?.limit_usd == null ? UNLIMITED_INTERVAL_MS : LIMITED_INTERVAL_MS);

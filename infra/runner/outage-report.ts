@@ -1,7 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts';
-
-/** Returns whether an error means that a service is unavailable, so that a retry can succeed. */
-export const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
+import { isUnavailable } from '../../domain/refusal.ts';
 
 /** Reports each change of a service's availability with one line. */
 export type OutageReport = {
@@ -31,7 +28,7 @@ export const createOutageReport = (report: (line: string) => void, regainedLine:
         regained();
         return result;
       } catch (error) {
-        if (isTransient(error)) lost((error as Error).message);
+        if (isUnavailable(error)) lost((error as Error).message);
         throw error;
       }
     },

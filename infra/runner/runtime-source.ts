@@ -1,6 +1,6 @@
+import { isUnavailable } from '../../domain/refusal.ts';
 import { answerInTime } from './answer-in-time.ts';
 import { type RunnerAgent, retryTransient } from './api-client.ts';
-import { isTransient } from './outage-report.ts';
 import type { Runtime, RuntimeFiles } from './runtime-files.ts';
 
 /** If a runtime is known, a run waits at most this long, in milliseconds, to learn whether it has changed. */
@@ -55,7 +55,7 @@ export const runtimeSource = ({ agent, fetch, files, report, stop }: Options): R
       learn(request, runtime);
       return runtime;
     } catch (error) {
-      if (!isTransient(error)) learn(request, null);
+      if (!isUnavailable(error)) learn(request, null);
       throw error;
     }
   };
@@ -79,7 +79,7 @@ export const runtimeSource = ({ agent, fetch, files, report, stop }: Options): R
     const last = known;
     if (!last) return shared(null);
     const answer = shared(last).catch((error: unknown) => {
-      if (isTransient(error)) return known ?? last;
+      if (isUnavailable(error)) return known ?? last;
       throw error;
     });
     return answerInTime(answer, { ms: ANSWER_TIMEOUT_MS, otherwise: () => known ?? last });

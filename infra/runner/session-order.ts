@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Msg } from 'nats';
+import { isUnavailable } from '../../domain/refusal.ts';
 import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { attemptsOf, parseEvent } from './cloud-event.ts';
 import { type MessageConsumer, PROGRESS_INTERVAL_MS } from './message-consumer.ts';
-import { isTransient } from './outage-report.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import { endWaiting, giveBackAck, keepWaiting, postponeWaiting, type WaitingMessage, waitingMessage } from './waiting-message.ts';
 
@@ -176,9 +176,9 @@ const ask = async (order: Order): Promise<void> => {
   try {
     for (const id of await order.findSettled(unknown)) order.settled.add(id);
   } catch (error) {
-    if (!isTransient(error) && !order.hasReported)
+    if (!isUnavailable(error) && !order.hasReported)
       order.report(`messages of sessions may wait: the service does not say which are settled (${(error as Error).message})`);
-    order.hasReported ||= !isTransient(error);
+    order.hasReported ||= !isUnavailable(error);
   } finally {
     order.isAsking = false;
   }

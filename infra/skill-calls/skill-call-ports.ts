@@ -6,7 +6,7 @@ import type { SkillCallPorts } from '../../commands/skill-calls/skill-call-ports
 import { createSkillTarget } from '../../commands/skill-calls/skill-target.ts';
 import { category, factsOf } from '../../domain/deliveries/delivery.ts';
 import { streamName } from '../../domain/event.ts';
-import { retryLater, toRetryLater, withTimeout } from '../deliveries/record-delivery.ts';
+import { retryLater, toRetryLater, withTimeout } from '../deliveries/delivery-appends.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { skillRefusalWriter } from '../refusals/skill-refusals.ts';
 import { randomId } from '../vault/unique-id.ts';

@@ -3,7 +3,7 @@ import { fold } from '../../domain/aggregate.ts';
 import { PLATFORM, type Recorded, streamName } from '../../domain/event.ts';
 import type { WrappedKey, WrappedKeyEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
 import * as Wrapped from '../../domain/wrapped-key.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isConflict, type Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 import type { MasterKeys } from './master-keys.ts';
 
@@ -80,7 +80,7 @@ export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace):
     ]);
     return created;
   } catch (error) {
-    if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
+    if (!isConflict(error)) throw error;
     return (await unwrapKeys(masters, place, await readWrappedKeys(log, place.tenant, place.id))).at(-1)!;
   }
 };
@@ -103,7 +103,7 @@ export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, 
       ]);
       return;
     } catch (error) {
-      if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
+      if (!isConflict(error)) throw error;
     }
   }
 };

@@ -32,7 +32,7 @@ export type Described = {
 
 type Reference = { readonly kind: string; readonly id: string | null; readonly name: string | null };
 
-const RECORDS = new Map([...AUDIT_RECORDS].map(([type, record]) => [actionOf(type), record]));
+export const RECORDS = new Map([...AUDIT_RECORDS].map(([type, record]) => [actionOf(type), record]));
 const PARTS = new Map(
   [...RECORDS].map(([action, { summary, summaryForPlatform = summary }]) => [
     action,

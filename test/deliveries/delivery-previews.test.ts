@@ -1,8 +1,11 @@
+import pino from 'pino';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { StoredDelivery } from '../../commands/deliveries/delivery.ts';
-import type { NewDelivery, RecordedDelivery, WebhookPorts } from '../../commands/deliveries/webhook-ports.ts';
+import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import { createDeliveryPreviews } from '../../infra/deliveries/delivery-previews.ts';
+import { createDeliveryRecording } from '../../infra/deliveries/record-delivery.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
 
 const FACTS = { provider: 'custom_hmac', content_type: 'application/json', reason: null } as unknown as StoredDelivery['facts'];
 const bodyOf = (id: string): Uint8Array => Buffer.from(JSON.stringify({ id }));
@@ -10,7 +13,7 @@ const previewOf = (id: string) => [{ name: 'id', value: id }];
 
 const given = () => {
   const reads: string[] = [];
-  const state = { now: 0, isDown: false, isBlocked: false, token: '1:1' as string | null };
+  const state = { now: 0, isDown: false, isBlocked: false, onAppend: (): void => {} };
   let erase = (): void => {};
   const previews = createDeliveryPreviews({
     readDelivery: async (_tenant, id) => {
@@ -21,11 +24,36 @@ const given = () => {
     vault: { onErased: (drop) => (erase = drop) },
     clock: () => state.now,
   });
-  const record = async (): Promise<RecordedDelivery> => ({ token: state.token });
-  const { recording } = previews.keepNew({ recording: { record } } as unknown as WebhookPorts);
-  const receive = (id: string, tenant_id = 't', reason: StoredDelivery['facts']['reason'] = null) =>
-    recording.record({ id, integration: { id: 'i', tenant_id }, facts: { ...FACTS, reason }, body: bodyOf(id) } as NewDelivery);
-  return { state, reads, receive, erase: () => erase(), read: (...ids: string[]) => previews.read('t', ids) };
+  const log = memoryLog();
+  const recordingWith = (kept: Pick<typeof previews, 'erasures' | 'keep'>) =>
+    createDeliveryRecording({
+      log,
+      vault: {
+        sealEvent: (_, event) => {
+          state.onAppend();
+          return event;
+        },
+      },
+      logger: pino({ level: 'silent' }),
+      now: () => '2026-01-01T00:00:00.000Z',
+      sealChunk: () => Promise.reject(new Error('no body is large')),
+      isReplay: () => false,
+      evaluateLate: async (delivery) => delivery,
+      previews: kept,
+      count: () => {},
+    });
+  const deliveryOf = (id: string, tenant_id = 't', reason: StoredDelivery['facts']['reason'] = null) =>
+    ({ id, integration: { id: 'i', tenant_id }, facts: { ...FACTS, reason }, body: bodyOf(id), type: 'WebhookAccepted' }) as NewDelivery;
+  const recording = recordingWith(previews);
+  const otherProcess = recordingWith({ erasures: () => 0, keep: () => {} });
+  return {
+    state,
+    reads,
+    receive: (...args: Parameters<typeof deliveryOf>) => recording.record(deliveryOf(...args)),
+    receiveElsewhere: (id: string) => otherProcess.record(deliveryOf(id)),
+    erase: () => erase(),
+    read: (...ids: string[]) => previews.read('t', ids),
+  };
 };
 
 test('a preview is read from the log once; after an erasure, it is read again', async () => {
@@ -64,18 +92,26 @@ test('while the log is down, previews are missing, and are read as soon as it is
 });
 
 test('while lists of a tenant are read, the previews of its new deliveries are kept, but not those of redeliveries or other tenants', async () => {
-  const { state, reads, read, receive } = given();
+  const { state, reads, read, receive, receiveElsewhere } = given();
   await receive('before');
+  await receiveElsewhere('repeated');
   await read();
   await receive('new');
   await receive('of-another-tenant', 'other');
-  state.token = null;
   await receive('repeated');
-  state.token = '1:2';
   state.now = 10_001;
   await receive('late');
   await read('before', 'new', 'of-another-tenant', 'repeated', 'late');
   assert.equal(reads, ['before', 'of-another-tenant', 'repeated', 'late']);
+});
+
+test('the preview of a delivery is not kept if a tenant is erased while it is recorded', async () => {
+  const { state, reads, read, receive, erase } = given();
+  await read();
+  state.onAppend = erase;
+  await receive('new');
+  await read('new');
+  assert.equal(reads, ['new']);
 });
 
 test.run();

@@ -3,12 +3,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
 import type { Refusal } from '../../domain/refusal.ts';
-import { createDeliveryRecorder } from '../../infra/deliveries/record-delivery.ts';
+import { appendInTime, createDeliveryAppends } from '../../infra/deliveries/delivery-appends.ts';
 import { createSealedEvents } from '../../infra/vault/sealed-events.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
 test('while the event store does not answer, a limited number of deliveries wait for it; any further delivery is refused at once', async () => {
-  const { record } = createDeliveryRecorder({
+  const appends = createDeliveryAppends({
     log: { ...memoryLog(), append: () => new Promise(() => {}) },
     vault: createSealedEvents(() => ({ kid: 'k', key: createSecretKey(randomBytes(32)) })),
   });
@@ -18,7 +18,8 @@ test('while the event store does not answer, a limited number of deliveries wait
   const waiting: Promise<unknown>[] = [];
   const isRefused = (error: Refusal) => error.code === 'unavailable' && error.extra.retryAfter! >= 5;
   assert.throws(() => {
-    while (waiting.length < 3_000) waiting.push(record(delivery(`d${waiting.length}`), { eventId: 'e', retry: true }).catch(isRefused));
+    while (waiting.length < 3_000)
+      waiting.push(appendInTime(appends, delivery(`d${waiting.length}`), { eventId: 'e', retry: true }).catch(isRefused));
   }, isRefused);
   assert.ok(waiting.length > 500, String(waiting.length));
   assert.ok((await Promise.all(waiting)).every((refused) => refused === true));

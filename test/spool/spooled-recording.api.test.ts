@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { equal, is, not, ok } from 'uvu/assert';
 import type { NewDelivery } from '../../commands/deliveries/webhook-ports.ts';
-import { createDeliveryRecorder } from '../../infra/deliveries/record-delivery.ts';
-import { createSpooledRecording } from '../../infra/deliveries/spooled-recording.ts';
+import { createDeliveryRecording } from '../../infra/deliveries/record-delivery.ts';
 import { openSpool } from '../../infra/spool/open-spool.ts';
 import { DataKeyUnreadable } from '../../infra/vault/data-key-cache.ts';
 import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
@@ -186,15 +185,17 @@ const recordingIn = async (log: ReturnType<typeof memoryLog>, sealEvent: SealedE
   const { dir } = createTempDirectory();
   const spool = openSpool({ dir, key: { kid: 'kid', key: randomBytes(32) }, logger });
   await spool.opened;
-  const recorder = createDeliveryRecorder({ log, vault: { sealEvent } });
   const ignore = (): void => {};
-  const recording = createSpooledRecording({
-    spool,
-    recorder,
+  const recording = createDeliveryRecording({
+    log,
+    vault: { sealEvent },
+    spool: { spool, onDrained: ignore },
     isReplay: () => false,
     evaluateLate: async (delivery) => delivery,
-    compareRedelivery: ignore,
-    onDrained: ignore,
+    sealChunk: () => Promise.reject(new Error('no body is large')),
+    previews: { erasures: () => 0, keep: ignore },
+    count: ignore,
+    now: () => new Date().toISOString(),
     logger: lines,
   });
   afterTest(async () => {

@@ -3,6 +3,7 @@ import { moduleScript } from '../parts/module-script.ts';
 import { type Child, element, type Node, tags } from '../parts/tags.ts';
 import { patternFor } from './field-pattern.ts';
 import type { Field } from './form.ts';
+import { isMissing } from './form-layouts.ts';
 import { amountText, inUnit, textOf, textOfBase64, unitField, unitsOf } from './form-values.ts';
 import { labelOf, valueWords } from './form-words.ts';
 
@@ -57,8 +58,6 @@ export const idOf = (at: string): string =>
 const EXAMPLE_LENGTH = 60;
 const MIN_AREA_ROWS = 3;
 const MAX_AREA_ROWS = 14;
-
-const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** Returns the value that a field shows: its own or, if it has none, the default of the API. */
 export const shownValue = ({ fallback, isSecret }: Field, value: unknown): unknown =>

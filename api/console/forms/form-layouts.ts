@@ -62,7 +62,7 @@ export const chosenParts = (
   return { hidden, needed, sets };
 };
 
-const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
+export const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /**
  * Returns the option of a one-of that fits the values of a form best: the one that sets these values or has a field with

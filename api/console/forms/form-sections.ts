@@ -4,7 +4,7 @@ import type { Field, Form } from './form.ts';
 import { type Drawing, idOf, noneOf, type Shown, wordsOf } from './form-controls.ts';
 import { bodyFields, fieldView, moreFields } from './form-fields.ts';
 import type { FormLayout, Item, OneOf, Option, Section } from './form-layout.ts';
-import { fittingOption, isOneOf, namedFields, namesIn, neededIn, oneOfField, oneOfsIn } from './form-layouts.ts';
+import { fittingOption, isMissing, isOneOf, namedFields, namesIn, neededIn, oneOfField, oneOfsIn } from './form-layouts.ts';
 
 const { div, fieldset, h3, input, label, legend, li, p, span, ul } = tags;
 
@@ -102,11 +102,9 @@ const sectionView = ({ title, items }: Section<string>, laying: Laying): Child =
     ? items.map((item) => itemView(item, laying))
     : fieldset({ class: 'form-section' }, legend(null, title), ...items.map((item) => itemView(item, laying)));
 
-const isNothing = (value: unknown): boolean => value === undefined || value === null || value === '';
-
 /** Returns a value as people see it: the word for nothing, the name of a resource, the word for a value, or a time in the zone of the form. */
 const shownText = (field: Field, value: unknown, { choices }: Laying): Child => {
-  if (isNothing(value)) return noneOf(field);
+  if (isMissing(value)) return noneOf(field);
   const name = choices[field.name]?.find(([id]) => id === value)?.[1];
   const word = name ?? field.look.words?.[String(value)] ?? field.look.other;
   if (word !== undefined) return word;
@@ -117,7 +115,7 @@ const shownText = (field: Field, value: unknown, { choices }: Laying): Child => 
 
 /** Lists the values of fields whose controls are among the further settings. */
 const summaryView = (title: string, fields: readonly Field[], laying: Laying): Child => {
-  const set = fields.filter(({ name, look }) => look.isListed || !isNothing(laying.values[name]));
+  const set = fields.filter(({ name, look }) => look.isListed || !isMissing(laying.values[name]));
   return div(
     { class: 'field', 'data-summary': '' },
     span({ class: 'summary-title' }, title),

@@ -8,7 +8,7 @@ import { syncDirectory } from '../../durable-files.ts';
 import { openLog } from '../../eventstore/client.ts';
 import { serveStore } from '../../eventstore/embedded/rpc/serve-store.ts';
 import { wrongDirectory } from '../../eventstore/embedded/store-directory.ts';
-import { type Log, LogError } from '../../eventstore/event-log.ts';
+import { isConflict, type Log } from '../../eventstore/event-log.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { lockDataDirectory } from '../../processes/data-directory.ts';
 import { markForInspection } from '../../processes/inspection.ts';
@@ -23,7 +23,7 @@ const appendExported = async (log: Log, { stream, revision, event }: ExportedEve
   try {
     await log.append(stream, revision === 0 ? 'none' : revision - 1, [event]);
   } catch (error) {
-    if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
+    if (!isConflict(error)) throw error;
     const last = await log.last(stream);
     await log.append(stream, last ? last.revision : 'none', [event]);
   }

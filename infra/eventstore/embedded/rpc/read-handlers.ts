@@ -21,7 +21,7 @@ export const yieldToOthers = async ({ call, response }: Reading): Promise<void> 
   else await call.drained();
 };
 
-type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
+export type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
 
 const bounds = (from: From<Wide>, backwards: boolean, low: number, last: number): { from: number; to: number } => {
   if (backwards) return { from: low, to: from === 'start' ? 0 : Math.min(from === 'end' ? last : Number(from), last) };
@@ -72,7 +72,7 @@ export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition
 export const isRequested = ({ filter }: ReadRequest, bytes: Buffer, at: number): boolean =>
   (flagsAt(bytes, at) & EMPTY_APPEND) === 0 && (!filter || filter.passes(bytes, at));
 
-type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
+export type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
 
 const forwards = async ({ log }: Parts, reading: Reading, from: number): Promise<void> => {
   const { call, request, response } = reading;

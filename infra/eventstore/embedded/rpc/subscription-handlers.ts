@@ -5,11 +5,16 @@ import { isDamage } from '../log/corruption.ts';
 import { positionAt, sizeAt, TOMBSTONE_REVISION } from '../log/record.ts';
 import { isWithinMaxAge, stateOf, visibleOf } from '../visibility.ts';
 import { caughtUp, checkpoint, confirmation } from './append-responses.ts';
-import { isRequested, type Parts, type Reading, startPositionOf, yieldToOthers } from './read-handlers.ts';
-import type { LogPosition, ReadRequest } from './read-request.ts';
-
-type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
-type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
+import {
+  type AllSource,
+  isRequested,
+  type Parts,
+  type Reading,
+  type StreamSource,
+  startPositionOf,
+  yieldToOthers,
+} from './read-handlers.ts';
+import type { LogPosition } from './read-request.ts';
 
 /** Returns the revision at which to continue. */
 const sendNew = async (parts: Parts, reading: Reading, name: string, from: number): Promise<number> => {
