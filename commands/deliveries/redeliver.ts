@@ -45,15 +45,21 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/** Returns why a message must not be sent again. */
-const obstacleOf = async ({ load }: ReactorCtx, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
-  const [owner, agent, delivery] = await Promise.all([
-    load(Tenant, tenant, { tenant }),
-    load(Agent, agent_id, { tenant }),
-    load(Delivery, delivery_id, { tenant }),
-  ]);
+/** Returns why nothing must be sent again to an agent; null if there is no reason. */
+export const recipientObstacle = async (
+  { load }: ReactorCtx,
+  { tenant, agent_id }: Pick<DeadMessage, 'tenant' | 'agent_id'>,
+): Promise<string | null> => {
+  const [owner, agent] = await Promise.all([load(Tenant, tenant, { tenant }), load(Agent, agent_id, { tenant })]);
   if (!acceptsDeliveries(owner.state)) return 'its tenant is suspended or closed';
-  if (!isActive(agent.state)) return 'its agent is inactive or deleted';
+  return isActive(agent.state) ? null : 'its agent is inactive or deleted';
+};
+
+/** Returns why a message must not be sent again. */
+const obstacleOf = async (ctx: ReactorCtx, message: DeadMessage): Promise<string | null> => {
+  const { tenant, delivery_id, message_id } = message;
+  const [obstacle, delivery] = await Promise.all([recipientObstacle(ctx, message), ctx.load(Delivery, delivery_id, { tenant })]);
+  if (obstacle) return obstacle;
   if (delivery.state.status !== 'accepted') return 'the log does not have it';
   return delivery.state.message_id === message_id ? null : 'it was sent again already';
 };

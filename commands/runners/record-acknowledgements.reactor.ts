@@ -44,3 +44,14 @@ export const recordAcknowledgements = async (
   const groups = Map.groupBy(advisories, ({ tenant, agent }) => `${tenant}.${agent}`);
   for (const group of groups.values()) await recordForAgent(log, epoch, group);
 };
+
+/** Records messages of sessions to one agent as settled whose acknowledgements were lost. */
+export const recordLostSettlements = async (
+  log: AcknowledgementLog,
+  { tenant, agent }: { readonly tenant: string; readonly agent: string },
+  messages: readonly Acknowledgement.SettledSessionMessage[],
+): Promise<void> => {
+  const { state, revision } = await log.load(tenant, agent);
+  const events = Acknowledgement.settleMessages(messages)(state);
+  if (events.length > 0) await log.append(tenant, agent, revision, events);
+};

@@ -1,10 +1,12 @@
 import type { DeliveryEvent } from '../../domain/deliveries/delivery.ts';
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import type { SessionEvent } from '../../domain/sessions/session.ts';
 
 /**
  * `id`: of the event; `token`: its position as a consistency token; `delivery`: null if there is none. Only for events of a session:
- * `session`; for messages of a cron job: `occurrence`; if the request had a trace context: `traceparent`.
+ * `session` and, if the message is sent again, `repeated`, the event itself; for messages of a cron job: `occurrence`; if the request had
+ * a trace context: `traceparent`.
  */
 export type OutgoingMessage = {
   readonly id: string;
@@ -12,6 +14,7 @@ export type OutgoingMessage = {
   readonly subject: string;
   readonly delivery: string | null;
   readonly session?: string;
+  readonly repeated?: { readonly id: string; readonly token: string };
   readonly occurrence?: string;
   readonly traceparent?: string;
   readonly payload: Uint8Array;
@@ -19,9 +22,11 @@ export type OutgoingMessage = {
 
 export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
 
+export const REPEATED = 'SessionMessageRepeated' satisfies SessionEvent['type'];
+
 export const RELEASED = 'DeliveryReleased' satisfies DeliveryEvent['type'];
 
-export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED, RELEASED];
+export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED, REPEATED, RELEASED];
 
 /** Reserved for all but the body: subject, headers, attributes of the CloudEvent. */
 const MAX_ENVELOPE_BYTES = 16_384;
@@ -51,6 +56,7 @@ export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes
     subject: inboundSubject(event.tenant, message.agent),
     delivery: message.delivery,
     ...(message.session !== undefined && { session: message.session }),
+    ...(message.session !== undefined && carrier !== event && { repeated: { id: event.event_id, token: tokenOf(event.position) } }),
     ...(message.occurrence !== undefined && { occurrence: message.occurrence }),
     ...(traceparent !== undefined && { traceparent }),
     payload: encodeCloudEvent(event, type, message, message.session === undefined ? maxBodyBytes : Number.POSITIVE_INFINITY),

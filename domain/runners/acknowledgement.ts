@@ -103,6 +103,12 @@ const isRecordable = ({ session_id, outcome }: Advisory): boolean => session_id 
 /** RFC 3339 UTC with milliseconds. */
 const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
+/** Settles messages of sessions whose acknowledgements were lost. Does nothing while no acknowledgement of the agent is recorded. */
+export const settleMessages =
+  (messages: readonly SettledSessionMessage[]) =>
+  ({ capture }: Acknowledgements): AcknowledgementEvent[] =>
+    capture && messages.length > 0 ? [{ type: 'SessionMessagesSettled', data: { messages, capture } }] : [];
+
 /** At most MAX_DELIVERIES_PER_EVENT: the caller must load the new state and call this again until it returns no events. */
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>

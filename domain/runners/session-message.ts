@@ -6,6 +6,10 @@ import type { Message, RunnerMessageType } from './runner-message.ts';
 /** `content` is decrypted: the message or, for a decision on an approval, the comment; null if there is no text, or if it cannot be decrypted. */
 export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };
 
+/** Headers of a message that is sent again, because the broker had lost it: the id and the position of its event. */
+export const REPEATED_EVENT = 'Annals-Repeated-Event';
+export const REPEATED_POSITION = 'Annals-Repeated-Position';
+
 const encoder = new TextEncoder();
 
 const TYPES = {

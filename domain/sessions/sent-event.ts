@@ -45,6 +45,18 @@ export const interrupt =
     return session.is_interrupted ? [] : [{ type: 'SessionInterrupted', data: { agent_id: session.agent_id, ...sentFields(session) } }];
   };
 
+/** A message of a session. `event_id` and `revision`: of the event; `message_id`: of the last event for which the relay has published it. */
+export type SentRef = { readonly event_id: string; readonly revision: number; readonly message_id: string };
+
+/** Sends the message again, which the broker has lost. Does nothing if it was sent again since, or if there is no session. */
+export const repeatSent =
+  ({ event_id, revision, message_id }: SentRef) =>
+  ({ status, agent_id, repeats }: Session): SessionEvent[] => {
+    const last = repeats.find((each) => each.event_id === event_id);
+    if (status === 'absent' || (last && last.message_id !== message_id)) return [];
+    return [{ type: 'SessionMessageRepeated', data: { agent_id, repeats: event_id, revision } }];
+  };
+
 /** Cancels the open approvals, too. @throws Refusal not_found, conflict if the session has already ended */
 export const cancel =
   (fields: EndFields, at: string) =>

@@ -51,6 +51,9 @@ export type { SentFields };
 /** A message from a person to the runner. The files were added to the session before. */
 export type SentMessage = MessageFields & { sealed_content: string; files: readonly AttachmentFields[] };
 
+/** The event, with this revision, whose message the broker has lost. The message is sent again, with the same CloudEvents id. */
+export type Repeated = { repeats: string; revision: number };
+
 /** Lets the audit log find all events of an agent's sessions. */
 type OfAgent = { agent_id: string };
 
@@ -64,6 +67,7 @@ export type SessionEvent =
   | { type: 'SessionMessageSent'; data: OfAgent & SentFields & SentMessage }
   /** A person asks the runner to stop its work and keep the session. */
   | { type: 'SessionInterrupted'; data: OfAgent & SentFields }
+  | { type: 'SessionMessageRepeated'; data: OfAgent & Repeated }
   | { type: 'UsageRecorded'; data: OfAgent & Usage & Partial<Cause> & { message_id: string } }
   | { type: 'SessionAttachmentAdded'; data: OfAgent & AttachmentFields }
   | { type: 'SessionCompleted'; data: OfAgent & EndFields }

@@ -9,6 +9,7 @@ import {
   type EndFields,
   type MessageFields,
   type MessageKind,
+  type Repeated,
   type SentFields,
   type SentMessage,
   type SessionEvent,
@@ -21,6 +22,9 @@ import {
 export * from './session-event.ts';
 
 export const category = 'session';
+
+/** A session remembers only this many messages that were sent again, so that of two processes only one sends them. */
+const MAX_REPEATS = 100;
 
 /** Messages can name only the files that were added last. */
 export const MAX_NAMED_FILES = 20;
@@ -57,6 +61,8 @@ export type Session = StartedFields &
     files: readonly AttachmentFields[];
     /** The last event for the runner. */
     last_sent: string | null;
+    /** The last message of each event whose message was sent again; only of the last MAX_REPEATS. */
+    repeats: readonly { readonly event_id: string; readonly message_id: string }[];
     /** Identifies the last event with which a person has interrupted or cancelled the session. */
     stopped_position: string | null;
     /** Whether the last event, apart from those about files and usage, is an interruption. */
@@ -98,6 +104,7 @@ export const initial: Session = {
   open_approvals: [],
   files: [],
   last_sent: null,
+  repeats: [],
   stopped_position: null,
   is_interrupted: false,
   is_stopped: false,
@@ -106,7 +113,7 @@ export const initial: Session = {
 };
 
 /** A session can have thousands of events. */
-export const snapshots = { version: 6, interval: 32 };
+export const snapshots = { version: 7, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
@@ -148,6 +155,11 @@ const withAttachment = (session: Session, { agent_id: _, ...file }: AttachmentFi
   files: [...session.files, file].slice(-MAX_NAMED_FILES),
 });
 
+const withRepeat = (session: Session, { repeats: event_id }: Repeated, message_id: string): Session => {
+  const others = session.repeats.filter((each) => each.event_id !== event_id);
+  return { ...session, repeats: [...others, { event_id, message_id }].slice(-MAX_REPEATS) };
+};
+
 /** Null if the event contains no message. */
 export const messageIn = ({ type, data }: SessionEvent): (Written & { readonly sealed_content: string }) | null => {
   if (type === 'SessionAssigned') return data.message;
@@ -175,6 +187,8 @@ const evolveFields = (session: Session, event: Recorded<SessionEvent>): Session 
       return withMessage(session, data, event);
     case 'SessionInterrupted':
       return { ...session, is_interrupted: true };
+    case 'SessionMessageRepeated':
+      return withRepeat(session, data, event.event_id);
     case 'UsageRecorded':
       return withUsage(session, data, at);
     case 'SessionAttachmentAdded':

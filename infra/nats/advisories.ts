@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AddressedAdvisory } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Advisory } from '../../domain/runners/acknowledgement.ts';
 import { timeOf } from '../../domain/runners/cloud-event.ts';
+import { REPEATED_EVENT } from '../../domain/runners/session-message.ts';
 import { ADVISORY_STREAM, manager, PROBE_SUBJECT, STREAM } from './jetstream.ts';
 import { isMissingMessage, MESSAGE_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
@@ -57,7 +58,7 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
     throw error;
   });
   const [, tenant, agent] = found?.subject.split('.') ?? [];
-  const eventId = found?.header.get('Nats-Msg-Id');
+  const eventId = found?.header.get(REPEATED_EVENT) || found?.header.get('Nats-Msg-Id');
   const delivery = found?.header.get('Annals-Delivery') ?? '';
   const session = found?.header.get('Annals-Session') ?? '';
   const occurrence = found?.header.get('Annals-Occurrence') ?? '';

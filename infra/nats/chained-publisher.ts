@@ -1,5 +1,6 @@
 import { headers, type NatsConnection } from 'nats';
 import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
+import { REPEATED_EVENT, REPEATED_POSITION } from '../../domain/runners/session-message.ts';
 
 /**
  * Must be last in the stream when the next is stored. `messageId` is null if the server may have forgotten it: then only `sequence` counts.
@@ -18,12 +19,16 @@ const ACK_TIMEOUT_MS = 5_000;
 export class SequenceConflict extends Error {}
 
 const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
-  const { id, token, delivery, session, occurrence, traceparent } = message;
+  const { id, token, delivery, session, repeated, occurrence, traceparent } = message;
   const messageHeaders = headers();
   messageHeaders.set('Nats-Msg-Id', id);
   messageHeaders.set('Annals-Position', token);
   if (delivery !== null) messageHeaders.set('Annals-Delivery', delivery);
   if (session !== undefined) messageHeaders.set('Annals-Session', session);
+  if (repeated !== undefined) {
+    messageHeaders.set(REPEATED_EVENT, repeated.id);
+    messageHeaders.set(REPEATED_POSITION, repeated.token);
+  }
   if (occurrence !== undefined) messageHeaders.set('Annals-Occurrence', occurrence);
   if (traceparent !== undefined) messageHeaders.set('traceparent', traceparent);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));

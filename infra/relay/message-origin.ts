@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { chunkStream } from '../../domain/bodies/delivery-body.ts';
 import { isReleased, releasedEvent } from '../../domain/deliveries/release.ts';
 import type { Recorded } from '../../domain/event.ts';
+import type { Repeated } from '../../domain/sessions/session-event.ts';
 import { firstEvent } from '../eventstore/client-read.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
@@ -11,6 +12,18 @@ export const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Re
     return await Array.fromAsync(log.read(stream));
   } catch (error) {
     if (error instanceof LogError && error.kind === 'gone') return [];
+    throw error;
+  }
+};
+
+/** The event of a session whose message is sent again; null if it was erased. @throws LogError */
+export const repeatedEvent = async (log: Log, { stream, data }: Recorded): Promise<Recorded | null> => {
+  const { repeats, revision } = data as Repeated;
+  try {
+    const found = await firstEvent(log.read(stream, { from: revision, limit: 1 }));
+    return found?.event_id === repeats ? found : null;
+  } catch (error) {
+    if (error instanceof LogError && error.kind === 'gone') return null;
     throw error;
   }
 };

@@ -1,5 +1,12 @@
 import type { NatsConnection } from 'nats';
-import { inlineLimit, isForRunner, type OutgoingMessage, outgoingMessage, REQUEUED } from '../../commands/runners/relay.reactor.ts';
+import {
+  inlineLimit,
+  isForRunner,
+  type OutgoingMessage,
+  outgoingMessage,
+  REPEATED,
+  REQUEUED,
+} from '../../commands/runners/relay.reactor.ts';
 import { type DeliveryEvent, messageSource } from '../../domain/deliveries/delivery.ts';
 import { isReleased } from '../../domain/deliveries/release.ts';
 import type { Recorded } from '../../domain/event.ts';
@@ -9,7 +16,7 @@ import { errorReason } from '../nats/jetstream-errors.ts';
 import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
 import { isSessionEvent, withoutText } from '../vault/session-events.ts';
 import type { IdSet } from './acknowledged-ids.ts';
-import { deliveryEvents, messageOrigin } from './message-origin.ts';
+import { deliveryEvents, messageOrigin, repeatedEvent } from './message-origin.ts';
 
 export type RelayLogger = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
 
@@ -73,8 +80,15 @@ export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, ac
     if (!origin) return;
     await publish(isReleased(requeued) ? origin : messageSource(requeued as Recorded<DeliveryEvent>, origin, events), requeued);
   };
+  /** Publishes the message of a session that the broker has lost. */
+  const publishRepeated = async (repeated: Recorded): Promise<void> => {
+    const origin = await repeatedEvent(log, repeated);
+    const clear = origin && !acknowledged.has(origin.event_id) ? await opened(origin) : null;
+    if (clear) await publish(clear, repeated);
+  };
   return (event: Recorded): void | Promise<void> => {
     if (acknowledged.has(event.event_id) || !isForRunner(event)) return;
+    if (event.type === REPEATED) return publishRepeated(event);
     return event.type === REQUEUED || isReleased(event) ? publishAgain(event) : publishOpened(event);
   };
 };

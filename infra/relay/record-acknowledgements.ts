@@ -48,7 +48,7 @@ type Events = readonly Acknowledgement.AcknowledgementEvent[];
  * appended. The ids of events contain `writer`, which is different in each process. If two processes used the same ids
  * for the same events, the log would tell both of them that they have appended the events, and both would count them.
  */
-const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void): AcknowledgementLog => ({
+export const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void = () => {}): AcknowledgementLog => ({
   load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
   append: async (tenant, agent, revision, events) => {
     const stream = streamOf(tenant, agent);

@@ -2,22 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import type { ReactorCtx } from '../../commands/context.ts';
-import { type DeadMessage, redriveLost } from '../../commands/deliveries/redeliver.ts';
-import { type Position, sortKey } from '../../domain/event.ts';
-import {
-  publishedThroughAt,
-  type UnsettledRange,
-  unsettledCounts,
-  unsettledMessages,
-} from '../../projections/deliveries/unsettled.queries.ts';
+import { type Position, positionOfSortKey, sortKey } from '../../domain/event.ts';
+import { publishedThroughAt, type UnsettledRange } from '../../projections/deliveries/unsettled.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { ADVISORY_STREAM, MAX_MESSAGE_AGE_MS, manager, readTip } from '../nats/jetstream.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
-import { outstandingCount, readOutstandingIds } from '../nats/outstanding-messages.ts';
 import { resumePosition } from '../reactors/resume-position.ts';
-import { acknowledgedIdsSince, createIdSet } from './acknowledged-ids.ts';
+import { acknowledgedIdsSince } from './acknowledged-ids.ts';
+import { findMissing, type LostMessage, settleOrSend } from './lost-messages.ts';
 
 const INTERVAL_MS = 60_000;
 /** The time in milliseconds after its publication from which a message is searched for. */
@@ -41,9 +35,6 @@ export type RedriveParts = {
   readonly intervalMs?: number;
   readonly overdueMs?: number;
 };
-
-/** Published, neither acknowledged nor given up in the log, and gone from the broker. `place` is the sort key of its log position. */
-type LostMessage = DeadMessage & { readonly place: string };
 
 type Redrive = Required<RedriveParts> & {
   readonly ctx: ReactorCtx;
@@ -69,36 +60,19 @@ const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redriv
   return { through, since: new Date(now - MAX_MESSAGE_AGE_MS).toISOString() };
 };
 
-/** The read model shows these messages as neither acknowledged nor given up, but the broker does not have them. */
-const missingOf = async ({ nats, reads }: Redrive, range: UnsettledRange, tenant: string, agent: string): Promise<LostMessage[]> => {
-  const outstanding = createIdSet();
-  await readOutstandingIds(nats, tenant, agent, outstanding.add);
-  const missing: LostMessage[] = [];
-  for await (const page of unsettledMessages(reads, { ...range, tenant_id: tenant, agent_id: agent }))
-    for (const { id, message_id, place } of page)
-      if (!outstanding.has(message_id)) missing.push({ tenant, agent_id: agent, delivery_id: id, message_id, place });
-  return missing;
-};
-
-/** Decodes the log position that a sort key contains. */
-const positionOf = (place: string): Position => {
-  const half = place.length / 2;
-  return { commit: BigInt(place.slice(0, half)), prepare: BigInt(place.slice(half)) };
-};
-
 /** Asks the log, because the read model may lag behind it. */
 const unsettledIn = async (log: Log, lost: readonly LostMessage[], signal: AbortSignal): Promise<readonly LostMessage[]> => {
   const first = lost.map(({ place }) => place).reduce((a, b) => (a < b ? a : b));
-  const settled = await acknowledgedIdsSince(log, positionOf(first), signal);
-  return lost.filter(({ message_id }) => !settled.has(message_id));
+  const settled = await acknowledgedIdsSince(log, positionOfSortKey(first), signal);
+  return lost.filter(({ settled_id }) => !settled.has(settled_id));
 };
 
-const sendAgain = async ({ ctx, logger }: Redrive, lost: readonly LostMessage[], signal: AbortSignal): Promise<void> => {
+const sendAgain = async ({ ctx, log, reads, logger }: Redrive, lost: readonly LostMessage[], signal: AbortSignal): Promise<void> => {
   const waiting = [...lost];
-  const counts = { sent: 0, skipped: 0 };
+  const counts = { sent: 0, settled: 0, skipped: 0 };
   const work = async (): Promise<void> => {
     for (let message = waiting.shift(); message && !signal.aborted; message = waiting.shift())
-      counts['skipped' in (await redriveLost(ctx, message, false)) ? 'skipped' : 'sent']++;
+      counts[await settleOrSend({ ctx, log, reads }, message)]++;
   };
   try {
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
@@ -114,12 +88,7 @@ const sendAgain = async ({ ctx, logger }: Redrive, lost: readonly LostMessage[],
  */
 const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => {
   const range = (await isRecordingCurrent(redrive)) ? await rangeOf(redrive, signal) : null;
-  const missing: LostMessage[] = [];
-  for (const { tenant_id, agent_id, count } of range ? await unsettledCounts(redrive.reads, range) : []) {
-    signal.throwIfAborted();
-    if ((await outstandingCount(redrive.nats, tenant_id, agent_id)) >= count) continue;
-    missing.push(...(await missingOf(redrive, range!, tenant_id, agent_id)));
-  }
+  const missing = range ? await findMissing(redrive, range, signal) : [];
   const confirmed = missing.filter(({ message_id }) => redrive.suspects.has(message_id));
   redrive.suspects = new Set(missing.map(({ message_id }) => message_id));
   if (confirmed.length === 0) return;

@@ -68,17 +68,23 @@ const codeOf = (response: Response, problem: Problem): RefusalCode =>
     ? 'unavailable'
     : (response.status === 409 && problem.code) || codes[response.status] || problem.code || 'unavailable';
 
+/** Names the invalid fields. The detail of a problem with one of them can be the same text as that field's. */
+const withFields = (detail: string, errors: readonly FieldError[]): string => {
+  const isTold = errors.some(({ message }) => message === detail);
+  return [...(isTold ? [] : [detail]), ...errors.map(({ pointer, message }) => `${pointer} ${message}`)].join('; ');
+};
+
 const refusalOf = async (response: Response): Promise<Refusal> => {
   const problem = (await response.json().catch(() => ({}))) as Problem;
   const { errors = [], resets_at, limit_usd, left_usd } = problem;
   const detail = problem.detail ?? `the service answers ${response.status}`;
-  const fields = response.status === 422 ? errors.map(({ pointer, message }) => `; ${pointer} ${message}`).join('') : '';
+  const told = response.status === 422 ? withFields(detail, errors) : detail;
   if (problem.code === 'budget_exceeded' && resets_at !== undefined)
     return new BudgetExceeded(detail, resets_at, {
       ...(limit_usd !== undefined && { limit_usd }),
       ...(left_usd !== undefined && { left_usd }),
     });
-  return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail + fields, {
+  return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : told, {
     errors,
     ...(resets_at !== undefined && { members: { resets_at } }),
   });

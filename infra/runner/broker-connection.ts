@@ -79,6 +79,8 @@ export const requestOver = (connection: BrokerConnection, send: (nats: NatsConne
       .finally(() => connection.onInterrupted.delete(end));
   });
 
+const closed = () => new Error('the connection to the broker is closed');
+
 const openConnection = async (credential: Credential, outage: OutageReport): Promise<BrokerConnection> => {
   const nats = await connectWith(credential).catch((error: Error) => {
     throw new Refusal('unavailable', `the broker at ${credential.url} does not accept the connection: ${error.message}`);
@@ -100,7 +102,7 @@ const openConnection = async (credential: Credential, outage: OutageReport): Pro
 };
 
 export type RenewingConnection = {
-  /** Returns a connection whose credentials are still valid. @throws the errors of `issue` */
+  /** Returns a connection whose credentials are still valid. @throws the errors of `issue`; Error after `close` */
   readonly get: () => Promise<BrokerConnection>;
   readonly latest: () => BrokerConnection | null;
   readonly close: () => Promise<void>;
@@ -133,6 +135,7 @@ export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: Cre
   const renew = async (): Promise<BrokerConnection> => {
     const old = current;
     const renewed = await retry(async () => {
+      if (isClosed) throw closed();
       const credential = await issue();
       return outage.watch(() => openConnection(credential, outage));
     });
@@ -143,11 +146,13 @@ export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: Cre
       replaced.add(old);
       setTimeout(() => void closeReplaced(old), lingerMs).unref();
     }
-    if (isClosed) await renewed.nats.close();
-    return renewed;
+    if (!isClosed) return renewed;
+    await renewed.nats.close();
+    throw closed();
   };
 
   const get = async (): Promise<BrokerConnection> => {
+    if (isClosed) throw closed();
     if (current && !current.nats.isClosed() && Date.now() < current.renewAt) return current;
     renewing ??= renew().finally(() => {
       renewing = null;

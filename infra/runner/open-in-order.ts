@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Msg } from 'nats';
 import { comparePositions, parseToken } from '../../domain/event.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
+import { REPEATED_POSITION } from '../../domain/runners/session-message.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
 import type { OpenedSession } from './live-session.ts';
 import { createLiveSessions } from './live-sessions.ts';
@@ -42,7 +43,7 @@ const chainFrom = function* (taken: Map<string, string>, first: string): Generat
 
 /** Whether a person has stopped the session after the event of this message. */
 const isStoppedAfter = ({ headers }: Msg, stoppedAt: string | null): boolean => {
-  const own = parseToken(headers?.get('Annals-Position') ?? '');
+  const own = parseToken(headers?.get(REPEATED_POSITION) || headers?.get('Annals-Position') || '');
   const stopped = parseToken(stoppedAt ?? '');
   return own !== null && stopped !== null && comparePositions(stopped, own) > 0;
 };

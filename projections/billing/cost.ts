@@ -63,6 +63,7 @@ export const costs = {
     MessageAppended: 'ignore',
     SessionMessageSent: 'ignore',
     SessionInterrupted: 'ignore',
+    SessionMessageRepeated: 'ignore',
     UsageRecorded: usageOf,
     SessionAttachmentAdded: 'ignore',
     SessionCompleted: 'ignore',

@@ -27,14 +27,16 @@ const countsByAgent = defineQuery((db, { through, since }: UnsettledRange) =>
     .selectFrom('deliveries.deliveries as delivery')
     .select(['delivery.tenant_id', 'delivery.message_agent_id as agent_id'])
     .select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count'))
-    .where('delivery.unsettled', '<=', through)
+    .select(({ fn, cast }) => cast<number>(fn.countAll().filterWhere('delivery.unsettled', '<=', through), 'integer').as('due'))
+    .where('delivery.unsettled', 'is not', null)
     .where('delivery.received_at', '>=', since)
     .groupBy(['delivery.tenant_id', 'delivery.message_agent_id']),
 );
 
-export type UnsettledCount = { readonly tenant_id: string; readonly agent_id: string; readonly count: number };
+/** `due`: how many of the `count` messages are in the range, and not after it. */
+export type UnsettledCount = { readonly tenant_id: string; readonly agent_id: string; readonly count: number; readonly due: number };
 
-/** Returns for each agent the number of messages that are neither acknowledged nor given up. */
+/** Returns for each agent the number of messages that are neither acknowledged nor given up, also of those after the range. */
 export const unsettledCounts = async (reads: QueryReads, range: UnsettledRange): Promise<UnsettledCount[]> =>
   (await reads.rows(countsByAgent, range)) as UnsettledCount[];
 

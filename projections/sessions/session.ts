@@ -10,6 +10,7 @@ import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 import { approvalTable, onApproval } from './approval.ts';
 import { AttachmentRead, SessionMessageRead } from './session-message.ts';
+import { repeatedMessage, unsettledMessage, unsettledRemoved, unsettledTable } from './unsettled-message.ts';
 
 const fields = {
   id: idOf('session'),
@@ -213,30 +214,34 @@ const ended =
 /** Sessions without their messages, which only the log contains. */
 export const sessions = {
   name: 'sessions',
-  version: 7,
+  version: 8,
   categories: [Session.category, ACKNOWLEDGEMENT],
-  tables: [table, attachmentTable, approvalTable, settledTable, sessionCounter.table],
+  tables: [table, attachmentTable, approvalTable, settledTable, unsettledTable, sessionCounter.table],
   on: {
     SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
-    SessionAssigned: (event) => (event.data.message ? messageAdded(event, event.data.message) : []),
+    SessionAssigned: (event) => [...(event.data.message ? messageAdded(event, event.data.message) : []), unsettledMessage(event)],
     MessageAppended: (event) => messageAdded(event, event.data),
-    SessionMessageSent: (event) => messageAdded(event, event.data),
-    SessionInterrupted: 'ignore',
+    SessionMessageSent: (event) => [...messageAdded(event, event.data), unsettledMessage(event)],
+    SessionInterrupted: unsettledMessage,
+    SessionMessageRepeated: repeatedMessage,
     UsageRecorded: ({ tenant, id, data: { prompt_tokens, completion_tokens, cost_micros } }) =>
       add('sessions', { tenant_id: tenant, id }, { prompt_tokens, completion_tokens, cost_micros }),
     SessionAttachmentAdded: ({ tenant, data: { attachment_id, sha256, agent_id, filename, content_type } }) =>
       insert('attachments', { tenant_id: tenant, id: attachment_id, sha256, agent_id, filename, content_type }),
     SessionCompleted: ended('completed'),
     SessionFailed: ended('failed'),
-    SessionCancelled: ended('cancelled'),
+    SessionCancelled: (event) => [ended('cancelled')(event), ...(Session.isSent(event) ? [unsettledMessage(event)] : [])],
     SessionExpired: ended('expired'),
     ...onApproval,
+    ApprovalDecided: (event) => [...onApproval.ApprovalDecided(event), unsettledMessage(event)],
+    ApprovalExpired: (event) => [...onApproval.ApprovalExpired(event), unsettledMessage(event)],
     DeliveriesAcknowledged: 'ignore',
     DeliveryAttemptFailed: 'ignore',
     DeliveryDeadLettered: 'ignore',
     SessionMessagesSettled: ({ tenant, id: agent_id, data }) =>
-      data.messages.map(({ session_id, event_id, outcome }) =>
+      data.messages.flatMap(({ session_id, event_id, outcome }) => [
         insert('settled_messages', { tenant_id: tenant, event_id, agent_id, session_id, outcome }),
-      ),
+        unsettledRemoved(tenant, event_id),
+      ]),
   },
 } as const satisfies Projection<Session.SessionEvent | AcknowledgementEvent>;

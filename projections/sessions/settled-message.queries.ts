@@ -18,7 +18,10 @@ const settledMessages = defineQuery((db, { tenant_id, agent_id, event_ids }: Ask
 );
 
 /** Returns the settled ones of these messages, in no particular order. */
-export const settledAmong = async (reads: Reads, asked: Asked): Promise<{ readonly event_id: string; readonly outcome: string }[]> => {
+export const settledAmong = async (
+  reads: Pick<Reads, 'rows'>,
+  asked: Asked,
+): Promise<{ readonly event_id: string; readonly outcome: string }[]> => {
   const found: { readonly event_id: string; readonly outcome: string }[] = [];
   for (let at = 0; at < asked.event_ids.length; at += MAX_ASKED_MESSAGES) {
     const rows = await reads.rows(settledMessages, { ...asked, event_ids: asked.event_ids.slice(at, at + MAX_ASKED_MESSAGES) });

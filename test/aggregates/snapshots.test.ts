@@ -115,10 +115,10 @@ test('in each interval of a stream, except the first, exactly one event contains
   );
 });
 
-test('a session snapshot of version 6 has exactly the fields listed here: a change of the fields needs a new version', () => {
-  assert.is(Session.snapshots.version, 6);
+test('a session snapshot of version 7 has exactly the fields listed here: a change of the fields needs a new version', () => {
+  assert.is(Session.snapshots.version, 7);
   const fields =
-    'agent_id agent_revision cause_id cause_kind completed_at completion_tokens continues_id cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at files hour_usage id is_interrupted is_stopped last_answer_id last_attachment last_message last_sent message_count model_id model_ids open_approvals position prompt_tokens sealed_error sealed_summary status stopped_position tenant_id title user_id';
+    'agent_id agent_revision cause_id cause_kind completed_at completion_tokens continues_id cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at files hour_usage id is_interrupted is_stopped last_answer_id last_attachment last_message last_sent message_count model_id model_ids open_approvals position prompt_tokens repeats sealed_error sealed_summary status stopped_position tenant_id title user_id';
   assert.equal(Object.keys(Session.initial).sort().join(' '), fields);
 });
 

@@ -104,6 +104,7 @@ test('if annals cron preview fails, it prints one line with the reason and exits
     assert.is(lines.length, 1, lines.join('\n'));
     assert.match(lines[0]!, reason);
     assert.is(code, /not due/.test(lines[0]!) ? 0 : 1);
+    assert.ok(lines[0]!.split('must be').length <= 2, `the reason is printed once: ${lines[0]}`);
   }
   await new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();

@@ -46,7 +46,8 @@ const writeAll = async (platform: RunningPlatform, agent: Agent, { sessions, mes
   return written;
 };
 
-const startRunner = async ({ url, stopOnClose }: RunningPlatform, { runnerKey }: Agent, home: string): Promise<Program> => {
+/** Starts a runner whose effects `effectsIn` reads. */
+export const startSessionRunner = async ({ url, stopOnClose }: RunningPlatform, { runnerKey }: Agent, home: string): Promise<Program> => {
   const limits = { CONCURRENCY: String(CONCURRENCY), PROGRESS_MS: String(PROGRESS_MS) };
   const program = startProgram(process.execPath, [PROGRAM], {
     cwd: home,
@@ -68,12 +69,12 @@ const untilEffects = async ({ child, output }: Program, home: string, count: num
  */
 const killRunner = async (platform: RunningPlatform, agent: Agent, { home, at }: { home: string; at: readonly number[] }) => {
   const atKills: number[] = [];
-  let program = await startRunner(platform, agent, home);
+  let program = await startSessionRunner(platform, agent, home);
   for (const count of at) {
     await untilEffects(program, home, count);
     await program.stop('SIGKILL');
     atKills.push(effectsIn(home).length);
-    program = await startRunner(platform, agent, home);
+    program = await startSessionRunner(platform, agent, home);
   }
   return { atKills, program };
 };

@@ -6121,11 +6121,17 @@ from
 select
   "delivery"."tenant_id",
   "delivery"."message_agent_id" as "agent_id",
-  cast(count(*) as integer) as "count"
+  cast(count(*) as integer) as "count",
+  cast(
+    count(*) filter (
+      where
+        "delivery"."unsettled" <= $1
+    ) as integer
+  ) as "due"
 from
   "deliveries"."deliveries" as "delivery"
 where
-  "delivery"."unsettled" <= $1
+  "delivery"."unsettled" is not null
   and "delivery"."received_at" >= $2
 group by
   "delivery"."tenant_id",
@@ -6146,6 +6152,45 @@ where
   and "delivery"."received_at" >= $5
 order by
   "delivery"."unsettled"
+limit
+  1000;
+
+-- unsettledSessionCounts: call
+select
+  "message"."tenant_id",
+  "message"."agent_id",
+  cast(count(*) as integer) as "count",
+  cast(
+    count(*) filter (
+      where
+        "message"."place" <= $1
+    ) as integer
+  ) as "due"
+from
+  "sessions"."unsettled_messages" as "message"
+where
+  "message"."sent_at" >= $2
+group by
+  "message"."tenant_id",
+  "message"."agent_id";
+
+-- unsettledSessionMessages: call
+select
+  "message"."session_id",
+  "message"."event_id",
+  "message"."event_revision",
+  "message"."message_id",
+  "message"."place"
+from
+  "sessions"."unsettled_messages" as "message"
+where
+  "message"."tenant_id" = $1
+  and "message"."agent_id" = $2
+  and "message"."place" > $3
+  and "message"."place" <= $4
+  and "message"."sent_at" >= $5
+order by
+  "message"."place"
 limit
   1000;
 

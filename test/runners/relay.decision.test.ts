@@ -50,6 +50,7 @@ test('the relay publishes accepted deliveries, calls, messages of cron jobs, red
     'ApprovalDecided',
     'ApprovalExpired',
     'DeliveryRequeued',
+    'SessionMessageRepeated',
     'DeliveryReleased',
   ]));
 

@@ -31,6 +31,9 @@ const decisions: AreaCases['decisions'] = [
   repeated(Session, openSession, {
     'sessions/sent-event.ts cancel': fc.constant(SentEvent.cancel(ended, EARLIER)),
     'sessions/sent-event.ts interrupt': fc.constant(SentEvent.interrupt(EARLIER)),
+    'sessions/sent-event.ts repeatSent': fc
+      .constantFrom('sent-1', 'sent-2')
+      .map((event_id) => SentEvent.repeatSent({ event_id, revision: 1, message_id: event_id })),
   }),
   repeated(Session, openSession, { 'sessions/expire-session.ts expire': fc.constant(expire(NOW)) }),
   repeated(Session, [...openSession, openApproval], {
@@ -45,4 +48,16 @@ const decisions: AreaCases['decisions'] = [
   }),
 ];
 
-export const cases: AreaCases = { decisions };
+const stored: AreaCases['stored'] = [
+  {
+    event: {
+      stream: 'session-cx4n0qq6swaykccpuavupuuiu.cse55i0n5x4q7w8e3r6y0u5i2',
+      revision: 6,
+      type: 'SessionMessageRepeated',
+      data: { agent_id: 'czgfdv4q2z6ftmeita38ua7fz', repeats: '1b3f1a52-0d2c-4d07-9a52-3f1d2f9a7c12', revision: 1 } as object,
+      meta: { tenant: 'cx4n0qq6swaykccpuavupuuiu', actor: { kind: 'system', id: 'redrive' }, at: '2026-10-01T12:20:00.000Z', v: 1 },
+    },
+  },
+];
+
+export const cases: AreaCases = { decisions, stored };

@@ -1,8 +1,10 @@
+import { sortKey } from '../../domain/event.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import * as approval from '../../projections/sessions/approval.queries.ts';
 import * as attachment from '../../projections/sessions/attachment.queries.ts';
 import * as session from '../../projections/sessions/session.queries.ts';
 import * as settledMessage from '../../projections/sessions/settled-message.queries.ts';
+import * as unsettledMessage from '../../projections/sessions/unsettled-message.queries.ts';
 import type { AreaCases } from '../fixtures/area-cases.ts';
 import { AGENT, MIDDLE_TIME, newest, pages, type QueryCase, single, TENANT } from '../fixtures/query-case.ts';
 
@@ -13,6 +15,8 @@ const approvals = (filter: ApprovalFilter): QueryCase => ({
   run: (reads) =>
     approval.approvalPage(reads, { tenant_id: TENANT, agent_ids: undefined, agent_id: undefined, status: undefined, ...filter }, newest),
 });
+
+const UNSETTLED = { through: sortKey({ commit: 2_007n, prepare: 2_007n }), since: '2026-01-01T00:00:00.000Z' };
 
 const queries: AreaCases['queries'] = {
   sessionsOnPage: {
@@ -61,6 +65,10 @@ const queries: AreaCases['queries'] = {
   },
   settledAmong: single((reads) =>
     settledMessage.settledAmong(reads, { tenant_id: TENANT, agent_id: AGENT, event_ids: ['r050007', 'r050008'] }),
+  ),
+  unsettledSessionCounts: single((reads) => unsettledMessage.unsettledSessionCounts(reads, UNSETTLED)),
+  unsettledSessionMessages: single((reads) =>
+    unsettledMessage.unsettledSessionMessages(reads, { ...UNSETTLED, tenant_id: TENANT, agent_id: AGENT }).next(),
   ),
   sessionsOfDelivery: single((reads) => session.sessionsOfDelivery(reads, TENANT, 'r050007')),
   sessionCountsSince: { call: { rows: 'tenant', run: (reads) => session.sessionCountsSince(reads, TENANT, MIDDLE_TIME) } },

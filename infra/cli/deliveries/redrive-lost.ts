@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
-import { type DeadMessage, redriveLost } from '../../../commands/deliveries/redeliver.ts';
-import { type DeliveryEvent, factsOf } from '../../../domain/deliveries/delivery.ts';
-import { comparePositions, type Position, type Recorded } from '../../../domain/event.ts';
+import type { ReactorCtx } from '../../../commands/context.ts';
+import { redriveLost, type SentAgain } from '../../../commands/deliveries/redeliver.ts';
+import { repeatLostMessage } from '../../../commands/sessions/repeat-message.ts';
+import { comparePositions } from '../../../domain/event.ts';
 import { Instant } from '../../../domain/fields.ts';
 import { isId25 } from '../../../domain/id.ts';
-import type { AcknowledgementEvent } from '../../../domain/runners/acknowledgement.ts';
 import { shownValue } from '../../../domain/shown-value.ts';
 import { reactorContext } from '../../aggregates/reactor-context.ts';
 import type { Config } from '../../config.ts';
@@ -22,6 +22,7 @@ import { acknowledgedIdsSince, createIdSet } from '../../relay/acknowledged-ids.
 import { usageError } from '../arguments.ts';
 import { locateServices } from '../locate-services.ts';
 import { createResendReport } from './resend-report.ts';
+import { createUnsettledFold, followedTypes, type Unsettled } from './unsettled-messages.ts';
 
 export type RedriveOptions = {
   readonly since: string | undefined;
@@ -48,61 +49,16 @@ const selectionOf = ({ since, tenant }: RedriveOptions): Selection => {
   return { ageMs, tenant };
 };
 
-type Unsettled = DeadMessage & { readonly position: Position };
-type AcceptedEvent = Extract<
-  DeliveryEvent,
-  { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' }
->;
-type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' | 'DeliveryReleased' }>;
-type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
-type FollowedEvent = Recorded<MessageEvent> | Recorded<SettlingEvent>;
-
-const eventTypes = [
-  'WebhookAccepted',
-  'SkillWebhookCalled',
-  'CronJobTriggered',
-  'BenchmarkRunTriggered',
-  'MailReceived',
-  'DeliveryRequeued',
-  'DeliveryReleased',
-  'DeliveriesAcknowledged',
-  'DeliveryDeadLettered',
-] satisfies FollowedEvent['type'][];
-
-const agentOf = (event: Recorded<MessageEvent>): string =>
-  (event.type === 'DeliveryRequeued' || event.type === 'DeliveryReleased' ? event.data : factsOf(event)).agent_id;
-
-/** Collects the last message of each delivery until it is acknowledged or given up. */
-const createFold = () => {
-  const messages = new Map<string, Unsettled>();
-  const lastOf = new Map<string, string>();
-  const apply = (event: FollowedEvent): void => {
-    if (event.type === 'DeliveriesAcknowledged') {
-      for (const { event_id } of event.data.deliveries) messages.delete(event_id);
-      return;
-    }
-    if (event.type === 'DeliveryDeadLettered') {
-      messages.delete(event.data.event_id);
-      return;
-    }
-    const { tenant, id, event_id, position } = event;
-    messages.delete(lastOf.get(id) ?? '');
-    lastOf.set(id, event_id);
-    messages.set(event_id, { tenant, agent_id: agentOf(event), delivery_id: id, message_id: event_id, position });
-  };
-  return { messages, apply };
-};
-
 /** Returns the messages since a time that are neither acknowledged nor given up, in the order of the log. */
 const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<Unsettled[]> => {
-  const { messages, apply } = createFold();
+  const { messages, apply } = createUnsettledFold();
   const oldest = new Date(Date.now() - ageMs).toISOString();
   const caughtUp = Promise.withResolvers<void>();
   const subscription = log.follow({
     from: await positionBefore(log, ageMs, new AbortController().signal),
-    filter: { eventTypes },
+    filter: { eventTypes: followedTypes },
     event: (event) => {
-      if (event.at >= oldest && (tenant === undefined || event.tenant === tenant)) apply(event as FollowedEvent);
+      if (event.at >= oldest && (tenant === undefined || event.tenant === tenant)) apply(event as Parameters<typeof apply>[0]);
     },
     caughtUp: caughtUp.resolve,
   });
@@ -111,7 +67,7 @@ const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<U
   });
   await Promise.race([caughtUp.promise, failed]);
   await subscription.stop();
-  return [...messages.values()];
+  return messages().sort((a, b) => comparePositions(a.position, b.position));
 };
 
 const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettled[]): Promise<Unsettled[]> => {
@@ -131,7 +87,7 @@ const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<
   if (!first) return missing;
   await sleep(RECORDING_MS);
   const settled = await acknowledgedIdsSince(log, first.position, new AbortController().signal);
-  return missing.filter(({ message_id }) => !settled.has(message_id));
+  return missing.filter((message) => !settled.has('event_id' in message ? message.event_id : message.message_id));
 };
 
 /** Prints to standard error, once per second. */
@@ -144,6 +100,9 @@ const createProgress = (total: number) => {
   };
 };
 
+const sendAgain = (ctx: ReactorCtx, message: Unsettled, dryRun: boolean): Promise<SentAgain> =>
+  'session_id' in message ? repeatLostMessage(ctx, message, dryRun) : redriveLost(ctx, message, dryRun);
+
 /** Returns the exit code: 1 if the event store refused some messages. */
 const sendAll = async (log: Log, lost: readonly Unsettled[], options: RedriveOptions): Promise<number> => {
   const ctx = reactorContext(log, { actor: ACTOR });
@@ -151,7 +110,7 @@ const sendAll = async (log: Log, lost: readonly Unsettled[], options: RedriveOpt
   const progress = createProgress(lost.length);
   for (const [index, message] of lost.entries()) {
     progress(index);
-    report.add(message, await redriveLost(ctx, message, options.dryRun).catch((error: Error) => error));
+    report.add(message, await sendAgain(ctx, message, options.dryRun).catch((error: Error) => error));
   }
   return report.end();
 };

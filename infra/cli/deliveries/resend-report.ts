@@ -1,13 +1,18 @@
 import type { DeadMessage, SentAgain } from '../../../commands/deliveries/redeliver.ts';
+import type { LostSessionMessage } from '../../../commands/sessions/repeat-message.ts';
 import { createExamplePrinter } from '../../logging/examples.ts';
 import { printLine } from '../../logging/print-line.ts';
 
 export type Resent = SentAgain | Error;
 
+type Resendable = DeadMessage | LostSessionMessage;
+
 type Outcome = { readonly name: 'sent' | 'skipped' | 'failed'; readonly kind: string; readonly line: string };
 
-const outcomeOf = ({ delivery_id, tenant, agent_id }: DeadMessage, result: Resent, dryRun: boolean): Outcome => {
-  const what = `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
+const outcomeOf = (message: Resendable, result: Resent, dryRun: boolean): Outcome => {
+  const { tenant, agent_id } = message;
+  const name = 'delivery_id' in message ? message.delivery_id : `session ${message.session_id}`;
+  const what = `${name}  tenant ${tenant}  agent ${agent_id}`;
   if (result instanceof Error) return { name: 'failed', kind: `failed: ${result.message}`, line: `failed ${what}: ${result.message}` };
   if ('skipped' in result) return { name: 'skipped', kind: `skipped: ${result.skipped}`, line: `skipped ${what}: ${result.skipped}` };
   if (dryRun) return { name: 'sent', kind: 'would be sent', line: `would send ${what}` };
@@ -19,7 +24,7 @@ export const createResendReport = ({ dryRun, verbose }: { readonly dryRun: boole
   const counts = { sent: 0, skipped: 0, failed: 0 };
   const examples = createExamplePrinter(verbose);
   return {
-    add: (message: DeadMessage, result: Resent): void => {
+    add: (message: Resendable, result: Resent): void => {
       const { name, kind, line } = outcomeOf(message, result, dryRun);
       counts[name]++;
       examples.print(kind, line);
