@@ -5,13 +5,22 @@ import { databaseCause } from './database-cause.ts';
 
 const TIMESTAMPTZ = 1184;
 
+/** The form in which PostgreSQL writes a time of the years 1 to 9999 in UTC with at most milliseconds. */
+const PLAIN_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?\+00$/;
+
+const timeOf = (text: string): string => {
+  const plain = PLAIN_TIME.exec(text);
+  if (plain) return `${plain[1]}T${plain[2]}.${(plain[3] ?? '').padEnd(3, '0')}Z`;
+  return new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')).toISOString();
+};
+
 /**
  * Parsers for values from the database. Times become RFC 3339 in UTC with milliseconds, as projections write them.
  * 64-bit integers become numbers, because all integers of Annals are small enough.
  */
 const parsers: Partial<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.INT8]: Number,
-  [TIMESTAMPTZ]: (text) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')).toISOString(),
+  [TIMESTAMPTZ]: timeOf,
 };
 
 const types: pg.CustomTypesConfig = {

@@ -4,13 +4,13 @@ import {
   type AppliedChanges,
   applyChanges,
   collectChanges,
-  type InsertedKeys,
   type PendingChanges,
+  type RowKeys,
   type Unapplied,
   type Writes,
 } from '../../projections/engine/apply-changes.ts';
 import { type CompiledProjection, compileProjection, type StoredRow } from '../../projections/engine/compiled-projection.ts';
-import type { AnyProjection, Key } from '../../projections/projection.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
 import type { ErasedTenants } from './erased-tenants.ts';
 import { openRowCache, type RowBudget, type RowCache } from './row-cache.ts';
 import { openSchemaStore, type SchemaStore } from './table-store.ts';
@@ -33,7 +33,7 @@ export type WriteSet = {
   readonly compiled: CompiledProjection;
   readonly writes: Writes;
   /** Rows in `writes` that are expected not to exist. This was not checked with a query. If such a row exists, its insert fails. */
-  readonly assumedAbsent: InsertedKeys;
+  readonly assumedAbsent: RowKeys;
   readonly unapplied: readonly Unapplied[];
   /**
    * Streams whose parked events were retried. In the database, the parked events of these streams are replaced by those
@@ -109,23 +109,23 @@ type AssumeAbsent = (table: string, key: string) => boolean;
 const loadTable = async (
   db: ClientBase,
   { cache, compiled, store }: State,
-  [name, keys]: readonly [string, ReadonlyMap<string, Key>],
+  [name, keys]: readonly [string, ReadonlySet<string>],
   assumeAbsent: AssumeAbsent,
 ): Promise<readonly [string, Rows]> => {
   const rows = new Map<string, StoredRow | null>();
-  const missing = new Map<string, Key>();
-  for (const [text, key] of keys) {
+  const missing: string[] = [];
+  for (const text of keys) {
     const cached = cache.get(name, text);
     if (cached !== undefined) rows.set(text, cached);
     else if (assumeAbsent(name, text)) rows.set(text, null);
-    else missing.set(text, key);
+    else missing.push(text);
   }
-  const found = await store.tables.get(name)!.load(db, [...missing.values()]);
-  const { isReadByChanges = false } = compiled.tables.get(name)!.table;
-  for (const text of missing.keys()) {
+  const { keyOf, table } = compiled.tables.get(name)!;
+  const found = await store.tables.get(name)!.load(db, missing.map(keyOf));
+  for (const text of missing) {
     const row = found.get(text) ?? null;
     rows.set(text, row);
-    if (isReadByChanges) cache.set(name, text, row);
+    if (table.isReadByChanges) cache.set(name, text, row);
   }
   return [name, rows];
 };
@@ -137,13 +137,13 @@ const loadTable = async (
 const load = async (db: ClientBase, state: State, { touched }: PendingChanges, assumeAbsent: AssumeAbsent): Promise<LoadedRows> =>
   new Map(await Promise.all([...touched].map((table) => loadTable(db, state, table, assumeAbsent))));
 
-const NO_KEYS: InsertedKeys = new Map();
+const NO_KEYS: RowKeys = new Map();
 
 /**
  * Returns whether a row that was expected not to exist was not inserted by the batch. Such a row may exist, so events
  * of the batch may have been applied wrongly.
  */
-const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
+const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: RowKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));
 
 const applyEvents = async (

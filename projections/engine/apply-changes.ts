@@ -1,5 +1,5 @@
 import type { Recorded } from '../../domain/event.ts';
-import type { Change, Key, ListItem, Row } from '../projection.ts';
+import type { Change, ListItem, Row } from '../projection.ts';
 import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-projection.ts';
 import { type IsErased, isOfErasedTenant } from './erased-rows.ts';
 import { createOverlay, type Lookup, type Overlay } from './row-overlay.ts';
@@ -28,17 +28,13 @@ type Step = {
   readonly reason?: string;
 };
 
+/** Maps table names to the key texts of rows. */
+export type RowKeys = ReadonlyMap<string, ReadonlySet<string>>;
 /**
- * The rows that a batch of events may change, which must be loaded before the batch is applied: maps table names to
- * maps from key texts to keys.
+ * `touched` are the rows that a batch of events may change, which must be loaded before the batch is applied.
+ * `inserted` are those whose first change in the batch is an insert; normally, they do not exist before the batch.
  */
-export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
-/**
- * The rows whose first change in the batch is an insert: maps table names to key texts. Normally, these rows do not
- * exist before the batch.
- */
-export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
-export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly inserted: InsertedKeys };
+export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: RowKeys; readonly inserted: RowKeys };
 
 /**
  * An event that was not applied, which the projector then parks. If `first` is false, the event was left out only
@@ -95,13 +91,13 @@ export const collectChanges = (
   events: readonly Recorded[],
   { only, isErased }: CollectOptions = {},
 ): PendingChanges => {
-  const touched = new Map<string, Map<string, Key>>([...compiled.tables.keys()].map((name) => [name, new Map()]));
-  const inserted = new Map<string, Set<string>>([...compiled.tables.keys()].map((name) => [name, new Set()]));
+  const noKeys = () => new Map([...compiled.tables.keys()].map((name) => [name, new Set<string>()]));
+  const [touched, inserted] = [noKeys(), noKeys()];
   const tablesByStream = Map.groupBy(compiled.tables.values(), ({ table }) => table.stream ?? '');
-  const touch = ({ table, keyOf }: CompiledTable, text: string, isInsert: boolean): string => {
+  const touch = ({ table }: CompiledTable, text: string, isInsert: boolean): string => {
     const rows = touched.get(table.name)!;
     if (rows.has(text)) return text;
-    rows.set(text, keyOf(text));
+    rows.add(text);
     if (isInsert) inserted.get(table.name)!.add(text);
     return text;
   };

@@ -26,4 +26,16 @@ for (const { sql, keeps } of FAILING)
     await pool.end();
   });
 
+test('a pool returns times in UTC with milliseconds, however many digits of the second PostgreSQL writes', async () => {
+  const pool = openPool(await freshDatabase(), pino({ level: 'silent' }), 'test', { max: 1 });
+  const fractions = ['', '.1', '.12', '.123', '.123456'];
+  const times = fractions.map((fraction) => `2026-11-29T23:59:59${fraction}+02:00`);
+  const { rows } = await pool.query<{ at: string }>('select unnest($1::timestamptz[]) as at', [times]);
+  assert.equal(
+    rows.map(({ at }) => at),
+    ['000', '100', '120', '123', '123'].map((milliseconds) => `2026-11-29T21:59:59.${milliseconds}Z`),
+  );
+  await pool.end();
+});
+
 test.run();
