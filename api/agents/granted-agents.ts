@@ -21,7 +21,7 @@ export const grantedAgentOperations = {
     summary: 'Count the agents that have skills or tools',
     details: 'Deleted agents do not count. `GET /tenant/{tenant_id}/agents?skill_id=…` or `?tool_id=…` lists the agents.',
     permit: 'tenant:read',
-    query: z.object({
+    query: z.strictObject({
       id: idList('skills or tools', MAX_IDS)
         .optional()
         .meta({

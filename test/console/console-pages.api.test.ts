@@ -37,6 +37,10 @@ await deliver(p, integration, 'issues', { action: 'opened' }, { signature: 'sha2
 const session = await seedSession(p, agent);
 const job = await createCronJob(p, agent);
 const replay = (await p.send('POST', `${p.tenant}/deliveries/replay`, { body: {} })).body as { id: string };
+const createNamed = async (path: string, body: object): Promise<string> =>
+  ((await p.send('POST', `${p.tenant}/${path}`, { body })).body as { id: string }).id;
+const skill = await createNamed('skills', { name: 'Triage', slug: 'triage', description: 'Sorts', instructions: 'Sort.' });
+const tool = await createNamed('tools', { name: 'search', display_name: 'Search', description: 'Searches' });
 const accepted = await findDelivery(p, 'accepted');
 const rejected = await findDelivery(p, 'rejected');
 
@@ -48,6 +52,8 @@ const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> =
     .replace(':delivery_id', accepted)
     .replace(':integration_id', integration)
     .replace(':session_id', session.id)
+    .replace(':skill_id', skill)
+    .replace(':tool_id', tool)
     .replace(':user_id', (p.eventsOf('MemberAdded')[0]!.data as { user_id: string }).user_id)
     .replace(':tenant_job_id', replay.id)
     .replace(':job_id', job)

@@ -145,7 +145,7 @@ const withEachNode = (command: string): string =>
 /** Returns the commands of the documentation about the export and the backup of a platform, in the order in which a reader needs them. */
 const afterTourScript = (): string => {
   const proofs = 'Audit proofs and export';
-  const backup = blocksOf('Backup and restore').find((commands) => commands.startsWith('annals backup'))!;
+  const backup = blocksOf('Backup and restore').find((commands) => commands.includes('annals backup'))!;
   is(backup.endsWith(START_RESTORED), true, 'the block about backups ends with the start of the restored platform');
   return [
     tourDefinitions(),
@@ -156,7 +156,6 @@ const afterTourScript = (): string => {
     withEachNode(commandOf(proofs, 'node verify-audit-export.mjs')),
     commandOf('Inspect an export', 'ANNALS_DATA=/tmp/inspection annals import').replace('/tmp/', ''),
     stateTo('before'),
-    'mkdir elsewhere',
     backup.slice(0, -START_RESTORED.length),
   ].join('\n');
 };
