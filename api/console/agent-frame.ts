@@ -3,9 +3,11 @@ import type { Answer, ReplyOf } from '../http/ask.ts';
 import { actionButton, formLink } from './action.ts';
 import { badge } from './parts/badge.ts';
 import { heading } from './parts/heading.ts';
+import { icon } from './parts/icon.ts';
 import { problemPanel } from './parts/problem-panel.ts';
+import { rowMenu } from './parts/row-menu.ts';
 import { type Child, tags } from './parts/tags.ts';
-import type { MayOnAgent } from './permission.ts';
+import { type MayOnAgent, mayCall } from './permission.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
 const { div, span, nav, a } = tags;
@@ -13,20 +15,24 @@ const { div, span, nav, a } = tags;
 type Agent = ReplyOf<Rows['getAgent']>;
 type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
 
+type Tab = readonly [label: string, path: string, ...needs: string[]];
+
+const SESSIONS: Tab = ['Sessions', '/sessions', 'tenant:audit:read', 'agent:chat:read'];
+
 /**
  * The tabs of an agent: the label of each, its path below the agent's page, and the permissions on the agent or the
  * tenant of which it needs one.
  */
-const TABS: readonly (readonly [label: string, path: string, ...needs: string[]])[] = [
+const TABS: readonly Tab[] = [
   ['Overview', ''],
-  ['Integrations', '/integrations'],
+  SESSIONS,
   ['Runner', '/runner'],
+  ['Integrations', '/integrations'],
+  ['Schedules', '/cron-jobs'],
   ['Skills and tools', '/skills'],
   ['Memory', '/memory'],
-  ['Access', '/access', 'tenant:audit:read'],
-  ['Schedules', '/cron-jobs'],
-  ['Sessions', '/sessions', 'tenant:audit:read', 'agent:chat:read'],
   ['Cost', '/cost'],
+  ['Access', '/access', 'tenant:audit:read'],
   ['History', '/history'],
   ['Settings', '/settings'],
 ];
@@ -67,7 +73,16 @@ export const agentTrail =
       : [[answers?.agent?.ok ? answers.agent.value.name : 'Agent', tenantPath(params.tenant_id!, `/agents/${params.agent_id}`)] as const]),
   ];
 
-const actionsOf = (visit: Visit, { id, name, is_active }: Agent, onAgent: MayOnAgent): readonly Child[] => {
+const agentPath = ({ params }: Visit, path: string): string => tenantPath(params.tenant_id!, `/agents/${params.agent_id}${path}`);
+
+const isShown = (visit: Visit, may: MayOnAgent, [, , ...needs]: Tab): boolean =>
+  needs.length === 0 || needs.some((one) => (one.startsWith('tenant:') ? visit.may : may)(one));
+
+/** Whether the visitor may start sessions on the tab Sessions. */
+const mayStart = (visit: Visit, onAgent: MayOnAgent): boolean =>
+  visit.asOf === null && mayCall(visit, visit.rows.startSession, onAgent) && isShown(visit, onAgent, SESSIONS);
+
+const actionsOf = (visit: Visit, current: string, { id, name, is_active }: Agent, onAgent: MayOnAgent): readonly Child[] => {
   const { rows, params } = visit;
   const path = agentParams(visit);
   const returnTo = visit.path;
@@ -79,29 +94,32 @@ const actionsOf = (visit: Visit, { id, name, is_active }: Agent, onAgent: MayOnA
     confirm: `${name} gets no deliveries until it is activated again. Those that arrive meanwhile are recorded as blocked.`,
   } as const;
   const activate = { onAgent, returnTo, icon: 'play', look: 'primary', body: { is_active: 'true' } } as const;
+  const start = a({ class: 'button primary', href: agentPath(visit, SESSIONS[1]) }, icon('play'), span(null, 'Start a session'));
   return [
+    is_active && current !== SESSIONS[0] && mayStart(visit, onAgent) ? start : null,
     is_active
       ? actionButton(visit, rows.updateAgent, path, 'Pause', pause)
       : actionButton(visit, rows.updateAgent, path, 'Activate', activate),
-    formLink(visit, rows.updateAgent, path, 'Edit', { onAgent, returnTo, icon: 'settings' }),
-    visit.may('tenant:agents:create')
-      ? formLink(visit, rows.cloneAgent, { tenant_id: params.tenant_id!, source_id: id }, 'Clone', { icon: 'copy', returnTo })
-      : null,
+    rowMenu('menu-agent', name, [
+      formLink(visit, rows.updateAgent, path, 'Edit', { onAgent, returnTo, icon: 'settings' }),
+      visit.may('tenant:agents:create')
+        ? formLink(visit, rows.cloneAgent, { tenant_id: params.tenant_id!, source_id: id }, 'Clone', { icon: 'copy', returnTo })
+        : null,
+    ]),
   ];
 };
 
 const tabsOf = (visit: Visit, current: string, may: MayOnAgent) =>
   nav(
     { 'aria-label': 'Parts of the agent', class: 'tabs page-tabs' },
-    ...TABS.filter(([, , ...needs]) => needs.length === 0 || needs.some((one) => (one.startsWith('tenant:') ? visit.may : may)(one))).map(
-      ([label, path]) =>
-        a(
-          {
-            href: tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}${path}`),
-            'aria-current': label === current ? 'page' : null,
-          },
-          label,
-        ),
+    ...TABS.filter((tab) => isShown(visit, may, tab)).map(([label, path]) =>
+      a(
+        {
+          href: agentPath(visit, path),
+          'aria-current': label === current ? 'page' : null,
+        },
+        label,
+      ),
     ),
   );
 
@@ -119,7 +137,7 @@ export const agentTab = (
   return [
     div(
       { 'data-kind': 'agent', 'data-id': value.id, 'data-position': agent.position },
-      heading(title, value.description ?? value.slug, ...actionsOf(visit, value, onAgent)),
+      heading(title, value.description ?? value.slug, ...actionsOf(visit, current, value, onAgent)),
       tabsOf(visit, current, onAgent),
       ...content(value, onAgent),
     ),

@@ -50,6 +50,15 @@ test('the tab of sessions lists those of the agent, with links for all who may r
   assert.equal(p.eventsOf('AccessRefused'), []);
 });
 
+test('who may start a session of an agent gets the button for it on its pages, except on the tab that has the form and in the past', async () => {
+  const button = new RegExp(`<a[^>]*class="button primary"[^>]*href="${at}/sessions"`);
+  const isOffered = async (path: string, cookie?: string): Promise<boolean> => button.test((await p.open(`${at}${path}`, cookie)).text);
+  assert.equal([await isOffered(''), await isOffered('/cost'), await isOffered('', manager)], [true, true, true]);
+  assert.equal([await isOffered('/sessions'), await isOffered('', auditor)], [false, false]);
+  const { position } = p.log.events.at(-1)!;
+  assert.is(await isOffered(`?as_of=${position.commit}:${position.prepare}`), false);
+});
+
 test('a paused agent counts the deliveries that were blocked since, and activating it can lead to their release', async () => {
   const paused = await createAgent(p, 'Paused');
   const hook = await createIntegration(p, paused, 'annals/paused');
