@@ -64,7 +64,7 @@ export const skillPage = page({
         div(
           { class: 'detail' },
           div(
-            { class: 'stack wide-gap' },
+            { class: 'detail-main' },
             agentsCard(visit, { agents, counts }),
             card('Instructions', pre({ class: 'message-text' }, value.instructions)),
           ),

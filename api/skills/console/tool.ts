@@ -14,7 +14,7 @@ import { tenantPath, type Visit } from '../../console/visit.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { agentsCard, askAgents } from './agents-with.ts';
 
-const { aside, div, p, span } = tags;
+const { aside, code, div, pre } = tags;
 
 type Tool = ReplyOf<Rows['getTool']>;
 
@@ -23,7 +23,7 @@ const listPath = ({ params }: Visit): string => tenantPath(params.tenant_id!, '/
 
 const factsOf = ({ id, name, connector, created_at, updated_at }: Tool): Child =>
   facts({
-    'Called by agents as': span({ class: 'mono' }, name),
+    'Called by agents as': code(null, name),
     From: connector ?? 'this tenant',
     Created: exact(created_at),
     Changed: ago(updated_at),
@@ -61,9 +61,9 @@ export const toolPage = page({
         div(
           { class: 'detail' },
           div(
-            { class: 'stack wide-gap' },
+            { class: 'detail-main' },
             agentsCard(visit, { agents, counts }),
-            card('What it does', p(null, value.description_long || value.description)),
+            card('What it does', pre({ class: 'message-text' }, value.description_long || value.description)),
             card('Settings of an agent', jsonTree(value.input_schema)),
           ),
           aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Facts', factsOf(value))),
