@@ -47,7 +47,7 @@ const queries: AreaCases['queries'] = {
   firstMessageAt: single((reads) => runnerQueue.firstMessageAt(reads, OF_AGENT, LAST_PLACES)),
   lastAcknowledgedAt: single((reads) => runnerQueue.lastAcknowledgedAt(reads, OF_AGENT)),
   publishedThroughAt: single((reads) => unsettled.publishedThroughAt(reads, '2027-01-01T00:00:00.000Z')),
-  unsettledCounts: single((reads) => unsettled.unsettledCounts(reads, UNSETTLED)),
+  unsettledCounts: single((reads) => unsettled.unsettledCounts(reads, UNSETTLED), 'platform'),
   unsettledMessages: single((reads) => unsettled.unsettledMessages(reads, { ...UNSETTLED, tenant_id: TENANT, agent_id: AGENT }).next()),
   deliveryById: single((reads) => delivery.deliveryById(reads, TENANT, ROW)),
   deliveryOf: {

@@ -66,7 +66,7 @@ const queries: AreaCases['queries'] = {
   settledAmong: single((reads) =>
     settledMessage.settledAmong(reads, { tenant_id: TENANT, agent_id: AGENT, event_ids: ['r050007', 'r050008'] }),
   ),
-  unsettledSessionCounts: single((reads) => unsettledMessage.unsettledSessionCounts(reads, UNSETTLED)),
+  unsettledSessionCounts: single((reads) => unsettledMessage.unsettledSessionCounts(reads, UNSETTLED), 'platform'),
   unsettledSessionMessages: single((reads) =>
     unsettledMessage.unsettledSessionMessages(reads, { ...UNSETTLED, tenant_id: TENANT, agent_id: AGENT }).next(),
   ),
