@@ -5,14 +5,14 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES, GRANT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
 import { integer } from '../../domain/fields.ts';
 import { Id25, idOf } from '../../domain/id.ts';
-import { invalid, notFound } from '../../domain/refusal.ts';
+import { notFound } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
 import { agentNames } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, Decimal, MAX_CURSOR_LENGTH } from '../http/paging.ts';
+import { AsOf, Decimal } from '../http/paging.ts';
 
 const ACCESS = '/tenant/:tenant_id/effective-permissions';
 const Labels = (description: string) => z.array(z.enum(LABELS)).meta({ description, examples: [['View', 'Chat (read-only)']] });
@@ -63,7 +63,7 @@ const AccessQuery = z.strictObject({
   limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many items the page may have' }),
   cursor: z
     .string()
-    .max(MAX_CURSOR_LENGTH)
+    .regex(CURSOR, 'must be the cursor of a previous page')
     .optional()
     .meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
   as_of: AsOf,
@@ -75,12 +75,6 @@ const AccessQuery = z.strictObject({
  */
 const agentIdsOf = async (ctx: Ctx): Promise<string[]> => (await agentNames(ctx.reads, ctx.tenant)).map(({ id }) => id).sort();
 
-const keyIn = (cursor: string): readonly string[] => {
-  const found = CURSOR.exec(cursor);
-  if (!found) throw invalid('/query/cursor', 'This is not a cursor that a page returned.');
-  return found;
-};
-
 /**
  * Lists the access of members to agents, ordered by agent and then by user. The cursor contains the agent and the user
  * of the last item of the previous page.
@@ -90,7 +84,7 @@ const listAccess = async (ctx: Ctx, { user_id, agent_id, limit, cursor }: z.outp
   const users = Object.keys(tenant.members)
     .filter((id) => user_id === undefined || id === user_id)
     .sort();
-  const [, afterAgent = '', afterUser = ''] = cursor === undefined ? [] : keyIn(cursor);
+  const [, afterAgent = '', afterUser = ''] = CURSOR.exec(cursor ?? '') ?? [];
   const ids = agent_id === undefined ? await agentIdsOf(ctx) : [agent_id];
   const rows: z.output<typeof EffectiveAccess>[] = [];
   for (const id of ids) {

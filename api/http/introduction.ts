@@ -24,8 +24,7 @@ another tenant gives the same 404 as one that does not exist.
 ## Lists and paging
 
 A list is a JSON array of at most \`limit\` items (1 to 200, default 50), newest first. If there are more, the response has the header
-\`Link: <…>; rel="next"\` with the URL of the next page; the last page has none. Its \`cursor\` is
-valid only for the same list in the same order. \`sort\` names a field, with \`-\` in front for descending
+\`Link: <…>; rel="next"\` with the URL of the next page; the last page has none. \`sort\` names a field, with \`-\` in front for descending
 order. \`Total-Count\` is the number of all items, on unfiltered lists that are counted.
 
 ## ETags and If-Match

@@ -11,7 +11,6 @@ import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, projectionsOf, readsBody, takesToken } from './operation.ts';
-import { unmarkCursor } from './paging.ts';
 import { type MutationRow, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
@@ -67,13 +66,10 @@ const waitForToken = async (runtime: Runtime, { c, info }: AuthorizedRequest, pr
   if (token !== undefined && projections.length === 0) await assertWithinLog(runtime.context(info), token);
 };
 
-type ReadQuery = { readonly as_of?: string; readonly cursor?: string };
-
-const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: ReadQuery): Promise<Response> => {
+const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: { as_of?: string }): Promise<Response> => {
   const { c, info, params } = request;
   const token = c.req.header('consistency-token');
-  const cursor = query.cursor === undefined ? {} : { cursor: unmarkCursor(c.req.url, query.cursor) };
-  const input = { ...query, ...cursor, ...params };
+  const input = { ...query, ...params };
   const ahead = input.as_of === undefined ? positionAheadOfProjection(row, runtime, request, token) : null;
   const shown = projectionsOf(row, query);
   const projections = input.as_of === undefined ? shown : [...shown, AS_OF_PROJECTION];

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Instant, integer } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
@@ -24,7 +23,7 @@ const DEFAULT_SORTS = ['created_at'] as const;
  * The maximum length of a cursor in characters. A cursor contains the sort value of an item, such as a name of 255
  * characters. In JSON, a character needs up to six bytes, which makes about 2,100 characters in base64.
  */
-export const MAX_CURSOR_LENGTH = 4_000;
+const MAX_CURSOR_LENGTH = 4_000;
 
 /**
  * Returns the schema for the query of a list: `limit` (1 to 200, default 50), `cursor` (from the Link header of the
@@ -75,29 +74,6 @@ export const parseSort = (sort: string | undefined, columns: readonly string[]):
   const column = sort.replace(/^-/, '');
   if (!columns.includes(column)) throw invalid('/query/sort', `can be sorted by ${columns.join(', ')}`, 'unknown_field');
   return { column, descending: sort.startsWith('-') };
-};
-
-const MARK_LENGTH = 6;
-const NEWEST_FIRST = '-created_at';
-
-/** Differs between lists and between their orders. */
-const markOf = ({ pathname, searchParams }: URL): string =>
-  createHash('sha256')
-    .update(`${pathname} ${searchParams.get('sort') ?? NEWEST_FIRST}`)
-    .digest('base64url')
-    .slice(0, MARK_LENGTH);
-
-/** Marks the cursor of the page after the one that `url` requests with the list and its order. */
-export const markCursor = (url: string, cursor: string): string => markOf(new URL(url)) + cursor;
-
-/** Removes the mark of `markCursor`. @throws Refusal invalid if the cursor is of another list, or of the list in another order */
-export const unmarkCursor = (url: string, cursor: string): string => {
-  if (!cursor.startsWith(markOf(new URL(url))))
-    throw invalid(
-      '/query/cursor',
-      'No page of this list in this order has returned this cursor: begin with the first page, without a cursor.',
-    );
-  return cursor.slice(MARK_LENGTH);
 };
 
 /** The query parameters that select a page of a list. */

@@ -5,11 +5,10 @@ import { notFound } from '../../domain/refusal.ts';
 import { etagOf, matchesIfNoneMatch } from './etag.ts';
 import { expandPath } from './expand-path.ts';
 import type { LoadedPage, Operation, Read, SecretRead } from './operation.ts';
-import { markCursor } from './paging.ts';
 
 const nextLink = (url: string, cursor: string): string => {
   const next = new URL(url);
-  next.searchParams.set('cursor', markCursor(url, cursor));
+  next.searchParams.set('cursor', cursor);
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 

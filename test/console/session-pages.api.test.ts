@@ -102,7 +102,7 @@ test('the button that cancels a session is shown only to visitors who may assign
 test('the page of a session shows its last 50 messages, and leads to the earlier ones and back', async () => {
   const path = `${p.base}/sessions/${session.id}`;
   assert.not.match((await p.open(path)).text, /Earlier messages|Latest messages/);
-  const answer = await p.send('GET', `/v1/tenants/${p.tenant_id}/sessions/${session.id}?order=newest&limit=2`);
+  const answer = await p.send('GET', `${p.tenant}/sessions/${session.id}?order=newest&limit=2`);
   const cursor = /cursor=([^&>]+)/.exec(answer.headers.get('link') ?? '')?.[1];
   assert.ok(cursor, answer.text);
   const last = (answer.body as { messages: { id: string }[] }).messages.map(({ id }) => id);
