@@ -8,13 +8,16 @@ export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledg
 
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
-  /** Appends after the given revision. Does nothing if another process has appended in the meantime; the caller then loads the stream again. */
+  /**
+   * Appends after the given revision. Does nothing and returns false if something else was appended in the meantime; the caller then loads
+   * the stream again.
+   */
   readonly append: (
     tenant: string,
     agent: string,
     revision: number,
     events: readonly Acknowledgement.AcknowledgementEvent[],
-  ) => Promise<void>;
+  ) => Promise<boolean>;
 };
 
 /** Records the advisories that are not recorded yet, in several appends, because their size is limited. */
@@ -45,13 +48,15 @@ export const recordAcknowledgements = async (
   for (const group of groups.values()) await recordForAgent(log, epoch, group);
 };
 
-/** Records messages of sessions to one agent as settled whose acknowledgements were lost. */
-export const recordLostSettlements = async (
+/** Records a message of a session as settled whose acknowledgement was lost. */
+export const recordLostSettlement = async (
   log: AcknowledgementLog,
   { tenant, agent }: { readonly tenant: string; readonly agent: string },
-  messages: readonly Acknowledgement.SettledSessionMessage[],
+  message: Acknowledgement.SettledSessionMessage,
 ): Promise<void> => {
-  const { state, revision } = await log.load(tenant, agent);
-  const events = Acknowledgement.settleMessages(messages)(state);
-  if (events.length > 0) await log.append(tenant, agent, revision, events);
+  for (;;) {
+    const { state, revision } = await log.load(tenant, agent);
+    const events = Acknowledgement.settleMessage(message)(state);
+    if (events.length === 0 || (await log.append(tenant, agent, revision, events))) return;
+  }
 };

@@ -103,11 +103,11 @@ const isRecordable = ({ session_id, outcome }: Advisory): boolean => session_id 
 /** RFC 3339 UTC with milliseconds. */
 const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
-/** Settles messages of sessions whose acknowledgements were lost. Does nothing while no acknowledgement of the agent is recorded. */
-export const settleMessages =
-  (messages: readonly SettledSessionMessage[]) =>
+/** Settles a message of a session whose acknowledgement was lost. Does nothing while no acknowledgement of the agent is recorded. */
+export const settleMessage =
+  (message: SettledSessionMessage) =>
   ({ capture }: Acknowledgements): AcknowledgementEvent[] =>
-    capture && messages.length > 0 ? [{ type: 'SessionMessagesSettled', data: { messages, capture } }] : [];
+    capture ? [{ type: 'SessionMessagesSettled', data: { messages: [message], capture } }] : [];
 
 /** At most MAX_DELIVERIES_PER_EVENT: the caller must load the new state and call this again until it returns no events. */
 export const recordAdvisories =

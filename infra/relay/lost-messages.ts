@@ -1,7 +1,6 @@
 import type { NatsConnection } from 'nats';
 import type { ReactorCtx } from '../../commands/context.ts';
 import { redriveLost, type SentAgain } from '../../commands/deliveries/redeliver.ts';
-import { recordLostSettlements } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import { repeatLostMessage } from '../../commands/sessions/repeat-message.ts';
 import { type Recorded, streamName } from '../../domain/event.ts';
 import * as Session from '../../domain/sessions/session.ts';
@@ -21,7 +20,7 @@ import {
 import type { Log } from '../eventstore/event-log.ts';
 import { outstandingCount, readOutstandingIds } from '../nats/outstanding-messages.ts';
 import { createIdSet } from './acknowledged-ids.ts';
-import { acknowledgementLog } from './record-acknowledgements.ts';
+import { recordSettlement } from './record-acknowledgements.ts';
 
 /**
  * Published, neither acknowledged nor given up in the log, and gone from the broker. `place` is the sort key of its log position;
@@ -103,7 +102,8 @@ export const settleOrSend = async (parts: SendParts, lost: LostMessage): Promise
   const { session_id, event_id, event_revision: revision } = of;
   if (!(await isPassed(parts, lost, of)))
     return outcomeOf(await repeatLostMessage(ctx, { tenant, agent_id, session_id, event_id, revision, message_id }, false));
+  // How many attempts there were is not known.
   const settled = { session_id, event_id, at: ctx.at(), attempts: 1, outcome: 'acknowledged' } as const;
-  await recordLostSettlements(acknowledgementLog(log, 'redrive'), { tenant, agent: agent_id }, [settled]);
+  await recordSettlement(log, { tenant, agent: agent_id }, settled);
   return 'settled';
 };

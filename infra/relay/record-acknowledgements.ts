@@ -5,6 +5,7 @@ import {
   type AcknowledgementLog,
   type AcknowledgementStream,
   recordAcknowledgements,
+  recordLostSettlement,
 } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
@@ -45,8 +46,8 @@ type Events = readonly Acknowledgement.AcknowledgementEvent[];
 
 /**
  * Creates the access to the acknowledgement streams in the log. `onAppended` is called for events that this process has
- * appended. The ids of events contain `writer`, which is different in each process. If two processes used the same ids
- * for the same events, the log would tell both of them that they have appended the events, and both would count them.
+ * appended. The ids of events contain `writer`, which is different for writers that append at the same time. If two used the
+ * same ids, the log would tell both that they have appended their events, although it has only those of one.
  */
 export const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void = () => {}): AcknowledgementLog => ({
   load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
@@ -62,12 +63,20 @@ export const acknowledgementLog = (log: Log, writer: string, onAppended: (events
     try {
       await log.append(stream, revision < 0 ? 'none' : revision, newEvents);
     } catch (error) {
-      if (isConflict(error)) return;
+      if (isConflict(error)) return false;
       throw error;
     }
     onAppended(events);
+    return true;
   },
 });
+
+/** Records a message of a session as settled whose acknowledgement was lost. Several calls for one agent may run at the same time. */
+export const recordSettlement = (
+  log: Log,
+  recipient: { readonly tenant: string; readonly agent: string },
+  message: Acknowledgement.SettledSessionMessage,
+): Promise<void> => recordLostSettlement(acknowledgementLog(log, randomUUID()), recipient, message);
 
 /** Returns the ids of the messages that are acknowledged or given up according to an event. */
 const settledIdsOf = ({ type, data }: Acknowledgement.AcknowledgementEvent): string[] => {

@@ -22,7 +22,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'identity/sign-in.ts recordUse': 'has an effect only an hour after the sign-in: see direct-sign-in.api.test.ts',
   'identity/sign-in-link.ts use': 'refuses every second use',
   'operations/projection-maintenance.ts retry': 'each retry of an operator is recorded',
-  'runners/acknowledgement.ts settleMessages': 'is called only for messages that the log does not show as settled',
+  'runners/acknowledgement.ts settleMessage': 'is called only for messages that the log does not show as settled',
   'sessions/session.ts start': 'gets no state: the command calls it only with a new id',
   'sessions/sent-event.ts assign': 'each call starts a session with an id of its own',
   'sessions/sent-event.ts sendMessage': 'each call sends a message',

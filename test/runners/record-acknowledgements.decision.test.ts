@@ -3,7 +3,9 @@ import * as assert from 'uvu/assert';
 import { type AcknowledgementLog, recordAcknowledgements } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Recorded } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import { acknowledgementLog, recordSettlement } from '../../infra/relay/record-acknowledgements.ts';
 import { TENANT } from '../fixtures/given.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
 
 const advisory = (sequence: number, outcome: Acknowledgement.Advisory['outcome'] = 'acknowledged'): Acknowledgement.Advisory => ({
   delivery_id: `d${sequence}`,
@@ -45,7 +47,9 @@ const memoryStreams = (rival: Events = []) => {
     append: async (_, agent, revision, events) => {
       if (isFirst) eventsOf(agent).push(...rival);
       isFirst = false;
-      if (revision === eventsOf(agent).length - 1) eventsOf(agent).push(...events);
+      if (revision !== eventsOf(agent).length - 1) return false;
+      eventsOf(agent).push(...events);
+      return true;
     },
   };
   return { log, eventsOf };
@@ -136,6 +140,16 @@ test('if the advisories concern more deliveries than one event can hold, they ar
   await recordAcknowledgements(log, 'e', all);
   assert.is(eventsOf('a').length, 2);
   assert.is(new Set(deliveriesIn(eventsOf('a'))).size, count);
+});
+
+test('settlements of messages of one agent that are recorded at the same time are all in the log', async () => {
+  const log = memoryLog();
+  await recordAcknowledgements(acknowledgementLog(log, 'recorder'), 'e', [addressed('a', advisory(1))]);
+  const ids = Array.from({ length: 8 }, (_, index) => `lost ${index}`);
+  const settled = { session_id: 's', at: '2026-01-01T00:00:00.000Z', attempts: 1, outcome: 'acknowledged' } as const;
+  await Promise.all(ids.map((event_id) => recordSettlement(log, { tenant: TENANT, agent: 'a' }, { ...settled, event_id })));
+  const recorded = log.events.flatMap(({ data }) => (data as { messages?: { event_id: string }[] }).messages ?? []);
+  assert.equal(recorded.map(({ event_id }) => event_id).sort(), ids);
 });
 
 test.run();
