@@ -71,4 +71,14 @@ export const conflict = (pointer: string, code: string, detail: string, members?
 export const slugTaken = (detail: string): Refusal =>
   new Refusal('slug_taken', detail, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
 
+type NamedFault = Pick<FieldError, 'pointer' | 'message'>;
+
+const faultText = ({ pointer, message }: NamedFault): string => `${pointer || 'the body'}: ${message}`;
+
+/** Returns the text of a problem and its faults, each once: the text of a problem can be that of its first fault. */
+export const problemLines = (detail: string, errors: readonly NamedFault[] = []): readonly [string, ...string[]] => {
+  const told = errors.find((error) => detail === error.message || detail === faultText(error));
+  return [told ? faultText(told) : detail, ...errors.filter((error) => error !== told).map(faultText)];
+};
+
 export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';

@@ -1,4 +1,5 @@
 import type { Answer, Problem } from '../../api/http/answer.ts';
+import { problemLines } from '../../domain/refusal.ts';
 import type { Fields, OperationName, Reply } from './operation-types.ts';
 
 type ListName = { [Name in OperationName]: Reply<Name> extends readonly unknown[] ? Name : never }[OperationName];
@@ -52,7 +53,7 @@ export const problemIn = (error: unknown): Problem | null =>
   error instanceof Error && error.name === 'ProblemError' ? (error as Error & { readonly problem: Problem }).problem : null;
 
 export const problemError = (name: string, problem: Problem): Error => {
-  const fields = (problem.errors ?? []).map(({ pointer, message }) => `; ${pointer} ${message}`).join('');
-  const message = `${name}: ${problem.status} ${problem.title}: ${problem.detail}${fields} (request id ${problem.request_id})`;
+  const told = problemLines(problem.detail, problem.errors).join('; ');
+  const message = `${name}: ${problem.status} ${problem.title}: ${told} (request id ${problem.request_id})`;
   return Object.assign(new Error(message), { name: 'ProblemError', problem });
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldError, isUnavailable, Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { type FieldError, isUnavailable, problemLines, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
 import { BudgetExceeded } from './budget-refusal.ts';
 import type { OutageReport } from './outage-report.ts';
@@ -68,17 +68,11 @@ const codeOf = (response: Response, problem: Problem): RefusalCode =>
     ? 'unavailable'
     : (response.status === 409 && problem.code) || codes[response.status] || problem.code || 'unavailable';
 
-/** Names the invalid fields. The detail of a problem with one of them can be the same text as that field's. */
-const withFields = (detail: string, errors: readonly FieldError[]): string => {
-  const isTold = errors.some(({ message }) => message === detail);
-  return [...(isTold ? [] : [detail]), ...errors.map(({ pointer, message }) => `${pointer} ${message}`)].join('; ');
-};
-
 const refusalOf = async (response: Response): Promise<Refusal> => {
   const problem = (await response.json().catch(() => ({}))) as Problem;
   const { errors = [], resets_at, limit_usd, left_usd } = problem;
   const detail = problem.detail ?? `the service answers ${response.status}`;
-  const told = response.status === 422 ? withFields(detail, errors) : detail;
+  const told = response.status === 422 ? problemLines(detail, errors).join('; ') : detail;
   if (problem.code === 'budget_exceeded' && resets_at !== undefined)
     return new BudgetExceeded(detail, resets_at, {
       ...(limit_usd !== undefined && { limit_usd }),

@@ -22,7 +22,7 @@ export const unsettledTable = {
     sent_at: 'timestamptz',
   },
   docs: {},
-  indexes: [{ columns: ['place', 'event_id'] }, { columns: ['tenant_id', 'agent_id', 'place'] }],
+  indexes: [{ columns: ['tenant_id', 'agent_id', 'place'] }],
 } as const satisfies Table;
 
 type Sent = { readonly event_id: string; readonly event_revision: number };

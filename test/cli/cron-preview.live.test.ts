@@ -94,7 +94,7 @@ test('annals cron preview with wrong arguments prints a usage error', async () =
 
 test('if annals cron preview fails, it prints one line with the reason and exits with 1; for a time in the past, it exits with 0', async () => {
   for (const [args, options, reason] of [
-    [{ cron: '61 * * * *' }, {}, /cron_expr must be a cron expression/],
+    [{ cron: '61 * * * *' }, {}, /cron_expr: must be a cron expression/],
     [{ at: '2001-01-01T00:00:00Z' }, {}, /It is not due any more/],
     [{ agent: 'nobody', cron: '* * * * *' }, {}, /there is no agent nobody/],
     [{ job: `c${'0'.repeat(24)}` }, {}, /no such|does not exist|not found/i],

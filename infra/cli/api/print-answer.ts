@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { parseForDisplay } from '../../../domain/bodies/json-values.ts';
+import { problemLines } from '../../../domain/refusal.ts';
 import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import type { ApiOptions, ApiRequest } from './operation-arguments.ts';
 import { isTabular, tableOf } from './print-table.ts';
@@ -34,9 +35,10 @@ export const sendRequest = async (
 export const printProblem = async (response: Response): Promise<void> => {
   const text = await response.text();
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
-  const { title, detail, errors = [], request_id }: Problem = isJson ? (JSON.parse(text) as Problem) : { detail: text.slice(0, 500) };
-  printErrorLine(`${response.status} ${title ?? response.statusText}${detail ? `: ${detail}` : ''}`);
-  for (const { pointer, message } of errors) printErrorLine(`  ${pointer || '/'}: ${message}`);
+  const { title, detail = '', errors, request_id }: Problem = isJson ? (JSON.parse(text) as Problem) : { detail: text.slice(0, 500) };
+  const [told, ...faults] = problemLines(detail, errors);
+  printErrorLine(`${response.status} ${title ?? response.statusText}${told === '' ? '' : `: ${told}`}`);
+  for (const fault of faults) printErrorLine(`  ${fault}`);
   if (request_id) printErrorLine(`  request id: ${request_id}`);
 };
 

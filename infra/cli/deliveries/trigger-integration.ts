@@ -1,4 +1,5 @@
 import { whyWords } from '../../../api/deliveries/held-words.ts';
+import { problemLines } from '../../../domain/refusal.ts';
 import { type Client, createClient, problemIn, type Reply } from '../../client/create-client.ts';
 import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import { usageError } from '../arguments.ts';
@@ -62,8 +63,9 @@ export const triggerIntegration = async (
   } catch (error) {
     const problem = problemIn(error);
     if (problem === null) throw error;
-    printErrorLine(`${problem.status} ${problem.title}: ${problem.detail}`);
-    for (const { pointer, message } of problem.errors ?? []) printErrorLine(`  ${pointer}: ${message}`);
+    const [told, ...faults] = problemLines(problem.detail, problem.errors);
+    printErrorLine(`${problem.status} ${problem.title}: ${told}`);
+    for (const fault of faults) printErrorLine(`  ${fault}`);
     printErrorLine(`  request id: ${problem.request_id}`);
     return 1;
   }
