@@ -73,7 +73,7 @@ const RANKS: Readonly<Record<ActivitySort, (numbers: Numbers) => number>> = {
   cost: ({ cost_micros }) => cost_micros,
 };
 
-/** Returns of which agents the caller may see the numbers of deliveries, and whether they may see costs. */
+/** Returns what the caller may see: the delivery counts of which agents (undefined: of all), and whether costs. */
 const visibleNumbers = async (ctx: Ctx) => {
   const [agent_ids, mayReadCosts] = await Promise.all([readableAgents(ctx), ctx.may('tenant:billing:read')]);
   const readable = agent_ids && new Set(agent_ids);

@@ -39,7 +39,7 @@ export const HealthReport = z
     parts: z.array(HealthPart).meta({ description: 'The parts of the platform that exist, without the services that are not configured' }),
     processes: z.array(HealthProcess).meta({
       description:
-        'The processes of all hosts: first the one that answers, then at most 100 others, those that were started last first. A process that ends by itself is not listed any more',
+        'The processes of all hosts: first the one that answers, then at most 100 others, `serve` before `work`, each newest first. A process that was stopped properly is not listed any more',
     }),
   })
   .meta({ id: 'HealthReport' });

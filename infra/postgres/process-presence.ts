@@ -97,7 +97,7 @@ type Row = Omit<ProcessPresence, 'started_at' | 'last_seen_at' | 'state'> & { re
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();
 
-/** Returns the processes that have reported during the last hour, on all hosts, and this one, those that were started last first. */
+/** Returns this process, and then those of all hosts that have reported during the last hour: `serve` before `work`, each newest first. */
 export const readProcesses = async (db: Querier, kind: ProcessKind): Promise<readonly ProcessPresence[]> => {
   const { rows } = await db.query<Row>(
     `select name, kind, version, build, node, extract(epoch from started_at)::double precision * 1000 as started,

@@ -6,7 +6,7 @@ export const sessionAudit = {
   SessionAssigned: { summary: 'assigned a session to the agent {agent}', activity: 'create' },
   SessionMessageSent: { summary: 'sent a message to the agent {agent} in a session', activity: 'create' },
   SessionInterrupted: { summary: 'interrupted a session of the agent {agent}', activity: 'update' },
-  SessionMessageRepeated: { summary: 'sent a message of a session to the agent {agent} again, which was lost', activity: 'update' },
+  SessionMessageRepeated: { summary: 'sent a lost message of a session to the agent {agent} again', activity: 'update' },
   MessageAppended: { summary: 'appended a message of the role {role} to a session of the agent {agent}', activity: 'create' },
   UsageRecorded: { summary: 'recorded the use of a model in a session of the agent {agent}', activity: 'create' },
   SessionAttachmentAdded: { summary: 'added the file {filename} to a session of the agent {agent}', activity: 'create' },

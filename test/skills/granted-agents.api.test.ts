@@ -58,8 +58,12 @@ test('the pages of a skill and of a tool list the agents that have it by name, w
 test('the lists of skills and tools count the agents that have each, and lead to the pages', async () => {
   const { text } = await shownOn('/skills');
   assert.match(text, `href="${p.base}/skills/${skill.id}"`);
-  const row = text.split('data-kind="skill"').find((one) => one.includes(skill.id)) ?? '';
-  assert.match(row, />3</);
+  const rowIn = (page: string) => page.split('data-kind="skill"').find((one) => one.includes(skill.id)) ?? '';
+  assert.match(rowIn(text), />3</);
+  const { position } = p.log.events.at(-1)!;
+  const past = rowIn((await shownOn(`/skills?as_of=${position.commit}:${position.prepare}`)).text);
+  assert.match(past, /Summarize/);
+  assert.not.match(past, />3</, 'the number of the present on a page that shows the past');
   assert.match((await shownOn('/skills?kind=tools')).text, `href="${p.base}/tools/${tool.id}"`);
 });
 

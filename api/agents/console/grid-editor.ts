@@ -18,7 +18,7 @@ const ROLES = [...EDITABLE, 'OWNER'] as const;
 /** The query parameter that says that the checked boxes of the grid are in the URL. */
 const ASKED = 'grid';
 
-/** Whether the visitor may change the grid on this page. On a page that shows the past, nobody may. */
+/** Whether the visitor may change the grid on this page; never on a page that shows the past. */
 const mayEdit = (visit: Visit): boolean => !visit.query.has('as_of') && mayCall(visit, visit.rows.changeRolePermissions);
 
 /** Returns the grid that the boxes in the URL describe; null if the URL has none, or the visitor may not change it. */

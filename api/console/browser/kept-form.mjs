@@ -1,7 +1,11 @@
 // A form that is sent when its visitor must sign in again is filled in again after the sign-in. Until then, what was typed
 // is kept in the tab, without secrets and files.
 
-/** @typedef {{ operation: string, action: string, fields: [string, string][], left: string[], user: string, at: number, isDue: boolean }} Kept */
+/**
+ * What was typed in a form. `omitted`: the names of the filled secrets and files, which are not kept; `isDue`: the visitor was asked to
+ * sign in, so the form is filled in again on the next page that shows it.
+ * @typedef {{ operation: string, action: string, fields: [string, string][], omitted: string[], user: string, at: number, isDue: boolean }} Kept
+ */
 
 const KEY = 'annals-form';
 const MAX_AGE_MS = 3_600_000;
@@ -30,14 +34,13 @@ const write = (/** @type {Kept | null} */ kept) => {
 const fieldsOf = (/** @type {HTMLFormElement} */ form) =>
   /** @type {[string, string][]} */ ([...new FormData(form)].filter(([, value]) => typeof value === 'string'));
 
-/** `isDue`: the next thing that happens is the sign-in. */
 const keep = (/** @type {HTMLFormElement} */ form, /** @type {boolean} */ isDue) => {
   const unkept = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll('[data-unkept], [type="file"], [type="password"]')]);
   const names = new Set(unkept.map(({ name }) => name));
   write({
     ...{ operation: form.dataset.form ?? '', action: form.getAttribute('action') ?? '', user: user ?? '', at: Date.now(), isDue },
     fields: fieldsOf(form).filter(([name]) => !names.has(name) && name !== '_reviewed'),
-    left: unkept.filter(({ value }) => value !== '').map(({ name }) => name),
+    omitted: unkept.filter(({ value }) => value !== '').map(({ name }) => name),
   });
 };
 
@@ -45,16 +48,16 @@ const keep = (/** @type {HTMLFormElement} */ form, /** @type {boolean} */ isDue)
 const idsOf = (/** @type {[string, string][]} */ fields) => JSON.stringify(fields.filter(([name]) => name.startsWith(':')).toSorted());
 
 /** Requests the form with these fields. It sends nothing to the API. */
-const request = (/** @type {Kept} */ { action, fields, left }) => {
+const request = (/** @type {Kept} */ { action, fields, omitted }) => {
   const form = document.createElement('form');
   [form.method, form.action, form.hidden] = ['post', action, true];
-  const all = [...fields, ['_again', '1'], ...left.map((name) => ['_left', name])];
+  const all = [...fields, ['_again', '1'], ...omitted.map((name) => ['_omitted', name])];
   for (const [name = '', value = ''] of all) form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
   document.body.append(form);
   form.submit();
 };
 
-const fill = (/** @type {HTMLFormElement} */ form, /** @type {Kept} */ { fields, left }) => {
+const fill = (/** @type {HTMLFormElement} */ form, /** @type {Kept} */ { fields, omitted }) => {
   for (const [name, value] of fields) {
     const control = form.elements.namedItem(name);
     if (control instanceof HTMLTextAreaElement || (control instanceof HTMLInputElement && control.type === 'text')) control.value = value;
@@ -64,7 +67,7 @@ const fill = (/** @type {HTMLFormElement} */ form, /** @type {Kept} */ { fields,
     className: 'quiet',
     textContent: 'Choose the files again: a browser does not keep them.',
   });
-  if (left.length > 0) form.querySelector('[type="file"]')?.after(note);
+  if (omitted.length > 0) form.querySelector('[type="file"]')?.after(note);
 };
 
 const restore = (/** @type {Kept} */ kept) => {

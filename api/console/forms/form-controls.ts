@@ -31,7 +31,7 @@ export type Shown = {
   /** The pointer of a list's row that is open. */
   readonly openRow?: string | undefined;
   /** The names of the fields that a browser has not kept during a new sign-in. */
-  readonly left?: readonly string[] | undefined;
+  readonly omitted?: readonly string[] | undefined;
   /** Whether the rules of a list can be tried one by one. */
   readonly isTried?: boolean | undefined;
   /** Whether fields can be hidden, so that browsers must not insist on them. */

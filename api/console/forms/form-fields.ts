@@ -28,8 +28,8 @@ const messagesOf = ({ errors, at }: Drawing): Child =>
     : null;
 
 /** Says that a secret which was typed is not in the form any more: neither pages nor the storage of a browser contain it. */
-const emptiedNote = ({ isSecret }: Field, { value, at, left }: Drawing): Child =>
-  isSecret && ((value ?? '') !== '' || left?.includes(at))
+const emptiedNote = ({ isSecret }: Field, { value, at, omitted }: Drawing): Child =>
+  isSecret && ((value ?? '') !== '' || omitted?.includes(at))
     ? p({ class: 'quiet', role: 'status' }, icon('info'), span(null, ' What you entered is not shown again: enter it again.'))
     : null;
 

@@ -57,7 +57,7 @@ export type DrawnForm = {
   /** What the form shows after the fields of its operation; null if nothing. */
   readonly extra: Child;
   /** The names of the fields that the browser has not kept during a new sign-in; undefined if there was none. */
-  readonly left?: readonly string[] | undefined;
+  readonly omitted?: readonly string[] | undefined;
   /** The name of the object as it was typed, in forms that ask for it. */
   readonly typedName?: string | undefined;
   /** The chosen option of each one-of (a choice between groups of fields). A missing one follows from the values. */
@@ -143,17 +143,17 @@ const FILLED_AGAIN = 'You have signed in again, and what you typed is here again
 
 /** Renders the fields of a form, and the hidden ones. */
 const fieldsOf = (drawn: DrawnForm): readonly Child[] => {
-  const { form: fields, value, query, params, choices, errors, zone, chosen, notes, openRow, left } = drawn;
+  const { form: fields, value, query, params, choices, errors, zone, chosen, notes, openRow, omitted } = drawn;
   const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
   const focus = errors[0]?.pointer ?? first?.pointer;
-  const lists = { notes, openRow, left, isTried: editsRules(drawn.operation) && drawn.preview !== null };
+  const lists = { notes, openRow, omitted, isTried: editsRules(drawn.operation) && drawn.preview !== null };
   const shown = { errors: errorMap(errors), choices, zone, visible: drawn.preview?.fields, focus, chosen, params, ...lists };
   const missing = fields.path.filter((name) => !params[name]);
   return [
     // The Enter key presses the first button of a form. So this hidden button comes before the buttons that edit lists.
     button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true', ...reviewStep(drawn) }, actText(drawn)),
     errorList(drawn),
-    left === undefined ? null : div({ class: 'note', role: 'status' }, icon('info'), p(null, FILLED_AGAIN)),
+    omitted === undefined ? null : div({ class: 'note', role: 'status' }, icon('info'), p(null, FILLED_AGAIN)),
     ...controls(drawn),
     consequence(drawn),
     ...missing.map((name) => paramField(name, choices, errors)),

@@ -276,7 +276,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const sent: Sent = { body, drawn, ...controls };
   const errors = [...ofBody, ...(await typedNameErrors(run, deps.operations, typedName))];
   // A browser that has signed in again fills the form in again.
-  if (fields.has('_again')) return show(run, await draw(run, { ...sent, value: body, left: fields.getAll('_left') }));
+  if (fields.has('_again')) return show(run, await draw(run, { ...sent, value: body, omitted: fields.getAll('_omitted') }));
   const edited = fields.has('_edit') ? body : withRowsEdited(fields, body);
   if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
   const isEdited = fields.has('_reviewed') && !fields.has('_try') && !isSame(parsedJson(fields.get('_reviewed')), body);

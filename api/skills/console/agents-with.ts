@@ -39,7 +39,7 @@ const agentTable = ({ params }: Visit, agents: Agents): Child =>
     agents,
   );
 
-/** Renders which of the agents that the visitor may see have a skill or tool. Null for a page of the past. */
+/** Lists the agents that have a skill or tool, of those that the visitor may see. Null on a page that shows the past. */
 export const agentsCard = (visit: Visit, { agents, counts }: Asked): Child => {
   if (agents === null) return null;
   const [count] = counts?.ok ? counts.value : [];

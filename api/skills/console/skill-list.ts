@@ -29,11 +29,11 @@ export const SOURCES: Readonly<Record<Skill['source'], string>> = {
 
 type Counts = Answer<ReplyOf<Rows['countGrants']>> | null;
 
-/** Counts the agents that have the listed skills or tools. */
+/** Counts the agents that have the listed skills or tools. Only the present numbers are known. */
 const countsOf = async <T extends { readonly id: string }>(visit: Visit, listed: Promise<Answer<readonly T[]> | null>): Promise<Counts> => {
+  const { ask, rows, params, asOf } = visit;
   const found = await listed;
-  if (!found?.ok || found.value.length === 0) return null;
-  const { ask, rows, params } = visit;
+  if (asOf !== null || !found?.ok || found.value.length === 0) return null;
   return ask(rows.countGrants, { tenant_id: params.tenant_id!, id: found.value.map(({ id }) => id).join(',') });
 };
 
