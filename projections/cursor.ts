@@ -16,7 +16,14 @@ export const columnType = (table: Table, name: string): ColumnType => {
   return type;
 };
 
-export const writeCursor = (key: CursorKey): string => Buffer.from(JSON.stringify(key)).toString('base64url');
+/** The order of a list that can be sorted. `name` is what `sort` calls it; by default, the column. */
+export type ListOrder = { readonly column: string; readonly descending: boolean; readonly name?: string };
+
+const nameOf = ({ column, descending, name = column }: ListOrder): string => (descending ? `-${name}` : name);
+
+/** `order` is null for a list that has only one. */
+export const writeCursor = (key: CursorKey, order: ListOrder | null): string =>
+  Buffer.from(JSON.stringify(order ? [...key, nameOf(order)] : key)).toString('base64url');
 
 const malformed = () => invalid('/query/cursor', 'This is not a cursor that a page returned.');
 
@@ -37,14 +44,17 @@ const isValueOf = (type: ColumnType, value: unknown): boolean => {
 };
 
 /**
- * Decodes a cursor; returns null if none is given. `type` is the type of the values by which the list is sorted.
- * @throws Refusal invalid at /query/cursor if the cursor is malformed
+ * Decodes a cursor; returns null if none is given. `type` is the type of the values by which the list is sorted; `order` is null for a list
+ * that has only one.
+ * @throws Refusal invalid at /query/cursor if the cursor is malformed, or belongs to another order
  */
-export const readCursorKey = (cursor: string | null | undefined, type: ColumnType): CursorKey | null => {
+export const readCursorKey = (cursor: string | null | undefined, type: ColumnType, order: ListOrder | null): CursorKey | null => {
   if (cursor === undefined || cursor === null) return null;
   const key = decode(cursor);
-  if (!Array.isArray(key) || key.length !== 2) throw malformed();
-  const [value, id] = key as [unknown, unknown];
+  if (!Array.isArray(key) || key.length !== (order ? 3 : 2)) throw malformed();
+  const [value, id, name] = key as [unknown, unknown, unknown];
+  if (order && name !== nameOf(order))
+    throw invalid('/query/cursor', 'This cursor belongs to another order of the list: begin with its first page, without a cursor.');
   if (!isValueOf('text', id) || id === null || !isValueOf(type, value)) throw malformed();
   return [value as SortValue, id as string];
 };

@@ -1,3 +1,4 @@
+import type { ListOrder } from './cursor.ts';
 import type { ListQuery, Query, QueryArgs } from './query.ts';
 import type { Table } from './table.ts';
 
@@ -11,7 +12,7 @@ export type KeyOf<T extends Table> = Readonly<Record<T['key'][number], string>>;
  * the previous page.
  */
 export type PageWindow = {
-  readonly sort: { readonly column: string; readonly descending: boolean };
+  readonly sort: ListOrder;
   readonly limit: number;
   readonly cursor?: string | null | undefined;
 };

@@ -58,7 +58,7 @@ const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, w
     docs.push(...live.map(docOf));
     const page = takeUpToPageSize(docs);
     const { created_at, id } = found[page.length - 1] ?? {};
-    if (page.length < docs.length) return { body: `[${page}]`, next: writeCursor([created_at!, id!]) };
+    if (page.length < docs.length) return { body: `[${page}]`, next: writeCursor([created_at!, id!], window.sort) };
   }
   return { body: `[${docs}]`, next };
 };

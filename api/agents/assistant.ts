@@ -97,7 +97,8 @@ type Range = { readonly descending: boolean; readonly after: Place | undefined; 
 
 /** Returns the first agents after `after`, from all tenants together, and whether there are more. */
 const readRange = async (contexts: readonly Ctx[], { descending, after, limit }: Range): Promise<{ found: Listed[]; hasMore: boolean }> => {
-  const window = { sort: { column: 'created_at', descending }, limit, cursor: after && writeCursor([after.created_at, after.id]) };
+  const sort = { column: 'created_at', descending };
+  const window = { sort, limit, cursor: after && writeCursor([after.created_at, after.id], sort) };
   const inOrder: typeof compare = descending ? (one, other) => compare(other, one) : compare;
   const readPage = async (inside: Ctx) => {
     const { body, next } = await agentPage(inside.reads, inside.tenant, { visibility: await agentVisibility(inside) }, window);

@@ -5,7 +5,7 @@ import { type AuditFilter, auditCount, auditPage, hiddenCount } from '../../proj
 import { audit } from '../../projections/audit/audit-log.ts';
 import { actionWords } from '../../projections/audit/audit-sentence.ts';
 import { AUDIT_CATEGORIES } from '../../projections/audit-record.ts';
-import { readCursorKey } from '../../projections/cursor.ts';
+import { type ListOrder, readCursorKey } from '../../projections/cursor.ts';
 import { deliveries } from '../../projections/deliveries/delivery.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Flag, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
@@ -16,7 +16,7 @@ type ListedPage = {
   readonly next: string | null;
   readonly entries: readonly { readonly created_at: string }[];
   readonly cursor: string | undefined;
-  readonly descending: boolean;
+  readonly order: ListOrder;
 };
 
 const listing = { method: 'get', reply: z.array(AuditListEntry), projection: audit.name } as const;
@@ -55,10 +55,10 @@ const ListFilters = {
 };
 
 /** The time of a page: from the end of the previous page to its own end. The pages of a list cover all time, each part once. */
-const timeOf = ({ next, entries, cursor, descending }: ListedPage): Pick<AuditFilter, 'from' | 'to'> => {
-  const start = readCursorKey(cursor, 'timestamptz')?.[0] as string | undefined;
+const timeOf = ({ next, entries, cursor, order }: ListedPage): Pick<AuditFilter, 'from' | 'to'> => {
+  const start = readCursorKey(cursor, 'timestamptz', order)?.[0] as string | undefined;
   const end = next === null ? undefined : entries.at(-1)?.created_at;
-  const [from, to] = descending ? [end, start] : [start, end];
+  const [from, to] = order.descending ? [end, start] : [start, end];
   return { ...(from && { from }), ...(to && { to }) };
 };
 
@@ -80,11 +80,10 @@ export const auditOperations = {
     run: async (ctx, { tenant_id, limit, cursor, sort, collapse = false, ...asked }) => {
       const filter = await withSubject(ctx, asked);
       const window = windowOf({ limit, cursor, sort });
-      const { descending } = window.sort;
       const page = auditPage(ctx.reads, tenant_id, filter, window);
       const { next, total, ...found } = await withTotalCount(asked, page, () => auditCount(ctx.reads, tenant_id));
-      const { body, entries } = listEntries(found.body, collapse && { descending });
-      return { body, next, total, hidden: await hiddenOn(ctx, filter, { next, entries, cursor, descending }) };
+      const { body, entries } = listEntries(found.body, collapse && window.sort);
+      return { body, next, total, hidden: await hiddenOn(ctx, filter, { next, entries, cursor, order: window.sort }) };
     },
   }),
   readAuditFacets: operation({

@@ -25,7 +25,7 @@ another tenant gives the same 404 as one that does not exist.
 
 A list is a JSON array of at most \`limit\` items (1 to 200, default 50), newest first. If there are more, the response has the header
 \`Link: <…>; rel="next"\` with the URL of the next page; the last page has none. \`sort\` names a field, with \`-\` in front for descending
-order. \`Total-Count\` is the number of all items, on unfiltered lists that are counted.
+order; a \`cursor\` is refused in another order than that of its page. \`Total-Count\` is the number of all items, on unfiltered lists that are counted.
 
 ## ETags and If-Match
 

@@ -120,10 +120,10 @@ export const paginate = <T extends ListItem>(
   items: readonly T[],
   { limit, cursor, sort }: PageWindow,
 ): { items: T[]; next: string | null } => {
-  const { descending } = parseSort(sort, DEFAULT_SORTS);
-  const after = readCursorKey(cursor, 'timestamptz');
-  const compare = descending ? (a: CursorKey, b: CursorKey) => compareKeys(b, a) : compareKeys;
+  const order = parseSort(sort, DEFAULT_SORTS);
+  const after = readCursorKey(cursor, 'timestamptz', order);
+  const compare = order.descending ? (a: CursorKey, b: CursorKey) => compareKeys(b, a) : compareKeys;
   const remaining = after ? items.filter((item) => compare(keyOf(item), after) > 0) : items;
   const page = remaining.toSorted((a, b) => compare(keyOf(a), keyOf(b))).slice(0, limit);
-  return { items: page, next: remaining.length > limit ? writeCursor(keyOf(page.at(-1)!)) : null };
+  return { items: page, next: remaining.length > limit ? writeCursor(keyOf(page.at(-1)!), order) : null };
 };

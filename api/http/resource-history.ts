@@ -185,7 +185,7 @@ const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
  */
 const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
   const { source, position, readable } = await findReadable(ctx, subject, id);
-  const cursorKey = readCursorKey(cursor, 'bigint');
+  const cursorKey = readCursorKey(cursor, 'bigint', null);
   const end = Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), source.total);
   const steps = await stepsOf(ctx, subject, source, { from: Math.max(0, end - limit), end });
   const sayOf = await saidIn(ctx);
@@ -195,7 +195,7 @@ const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, c
   );
   const docs = takeUpToPageSize(entries);
   const first = end - docs.length;
-  const next = first > 0 && docs.length > 0 ? writeCursor([first, steps[docs.length - 1]!.event.event_id]) : null;
+  const next = first > 0 && docs.length > 0 ? writeCursor([first, steps[docs.length - 1]!.event.event_id], null) : null;
   return { body: `[${docs}]`, next, total: source.total, position };
 };
 

@@ -34,7 +34,7 @@ const SORTED_PROVIDERS = Object.keys(LABELS).toSorted();
 /** Lists every provider, ordered by identifier. @throws Refusal not_found, invalid */
 const listIntegrations = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
   await loadAgent(ctx, agent_id);
-  const after = readCursorKey(cursor, 'text')?.[1] ?? '';
+  const after = readCursorKey(cursor, 'text', null)?.[1] ?? '';
   const remaining = SORTED_PROVIDERS.filter((provider) => provider > after);
   const page = remaining.slice(0, limit);
   const [active, linked] = await Promise.all([
@@ -44,7 +44,7 @@ const listIntegrations = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindo
   const isConnected = (provider: string): boolean => active.has(provider) || linked.has(provider);
   const items = page.map((provider) => ({ provider, label: LABELS[provider], connected: isConnected(provider) }));
   const last = page.at(-1);
-  return { body: JSON.stringify(items), next: last && remaining.length > limit ? writeCursor([last, last]) : null };
+  return { body: JSON.stringify(items), next: last && remaining.length > limit ? writeCursor([last, last], null) : null };
 };
 
 export const agentIntegrationOperations = {

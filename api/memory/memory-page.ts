@@ -107,8 +107,9 @@ export const memoryPage = async (
   filter: MemoryFilter,
   { limit, cursor, sort }: PageWindow,
 ): Promise<Page & { readonly count: number }> => {
-  const { descending } = parseSort(sort, ['created_at']);
-  const options = { descending, after: readCursorKey(cursor, 'timestamptz'), q: filter.q?.toLowerCase(), limit };
+  const order = parseSort(sort, ['created_at']);
+  const { descending } = order;
+  const options = { descending, after: readCursorKey(cursor, 'timestamptz', order), q: filter.q?.toLowerCase(), limit };
   const found: { key: CursorKey; entry: string }[] = [];
   let segments = 0;
   let next: CursorKey | null = null;
@@ -119,7 +120,7 @@ export const memoryPage = async (
   }
   const taken = takeUpToPageSize(found.slice(0, limit).map(({ entry }) => entry));
   if (taken.length < found.length) next = found[taken.length - 1]!.key;
-  return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next), count: taken.length };
+  return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next, order), count: taken.length };
 };
 
 export const importOf = async (ctx: Ctx, agent_id: string, entry_id: string): Promise<ImportedFile | null> => {

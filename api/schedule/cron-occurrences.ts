@@ -184,7 +184,7 @@ const occurrencePage = async (ctx: Ctx, wanted: Wanted) => {
     .sort((one, other) => (precedes(one.key, other.key) ? -1 : 1));
   const items = all.slice(0, wanted.limit);
   const last = all.length > wanted.limit ? items.at(-1)!.key : end;
-  return { body: `[${items.map(({ text }) => text).join(',\n')}]`, next: last && writeCursor([last.due_at, last.id]) };
+  return { body: `[${items.map(({ text }) => text).join(',\n')}]`, next: last && writeCursor([last.due_at, last.id], null) };
 };
 
 export const cronOccurrenceOperations = {
@@ -206,7 +206,7 @@ export const cronOccurrenceOperations = {
         agent_ids: await listedAgents(ctx, agent_id),
         decision,
         limit,
-        after: readCursorKey(cursor, 'timestamptz'),
+        after: readCursorKey(cursor, 'timestamptz', null),
       }),
   }),
 };

@@ -63,7 +63,7 @@ const daysOf = (now: string, { first_day, last_day, timezone }: Pick<Asked, 'fir
  * page starts. Both are in the cursor. @throws Refusal invalid at /query/cursor if it is malformed
  */
 const readStart = (cursor: string | undefined): readonly [first_day: string | undefined, after: CursorKey | null] => {
-  const key = readCursorKey(cursor, 'text');
+  const key = readCursorKey(cursor, 'text', null);
   if (key === null) return [undefined, null];
   const [value, id] = key;
   const first = String(value).slice(0, 10);
@@ -90,7 +90,7 @@ export const cronSummaryOperations = {
       const days = daysOf(ctx.at(), { ...asked, first_day: asked.first_day ?? start });
       const agent_ids = await listedAgents(ctx, agent_id);
       const { found, next } = await countPage(ctx, { ...days, tenant_id, agent_ids, job_id, decision, limit }, after);
-      return { body: JSON.stringify(found), next: next && writeCursor([`${days.dates[0]} ${next[0]}`, next[1]]) };
+      return { body: JSON.stringify(found), next: next && writeCursor([`${days.dates[0]} ${next[0]}`, next[1]], null) };
     },
   }),
 };

@@ -42,12 +42,17 @@ const withRunnerStatus = async ({ reads, tenant }: Ctx, { session, messages, ...
 
 /** Returns a session with a page of its messages. @throws Refusal not_found, invalid, unavailable */
 export const readSession = async (ctx: Ctx, session_id: string, { limit, cursor, order }: Window) => {
-  const after = readCursorKey(cursor, 'bigint');
   const newest = order === 'newest';
+  const sort = { column: 'revision', descending: newest };
+  const after = readCursorKey(cursor, 'bigint', sort);
   const from = after ? Math.max(0, Number(after[0])) : undefined;
   const { next, ...loaded } = await readTranscript(ctx, session_id, {
     ...{ from, newest },
     limit: limit ?? (newest ? NEWEST : MAX_MESSAGES),
   });
-  return { ...loaded, state: await withRunnerStatus(ctx, loaded.state), next: next === null ? null : writeCursor([next, session_id]) };
+  return {
+    ...loaded,
+    state: await withRunnerStatus(ctx, loaded.state),
+    next: next === null ? null : writeCursor([next, session_id], sort),
+  };
 };

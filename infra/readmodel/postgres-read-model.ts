@@ -61,14 +61,14 @@ export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position' | 'behind
     },
     page: async (list, args, window): Promise<Page> => {
       const { limit, sort, cursor } = window;
-      const after = readCursorKey(cursor, columnType(list.table, sort.column));
+      const after = readCursorKey(cursor, columnType(list.table, sort.column), sort);
       const queries = await loadQueries();
       const statement = queries.page(list, args, { window, after, isMeasured: false });
       return share(args, statement, async () => {
         let [row] = await run<PageRow>(statement);
         if (row!.held < row!.found) [row] = await run<PageRow>(queries.page(list, args, { window, after, isMeasured: true }));
         const more = row!.found > Math.min(row!.held, limit);
-        return { body: queries.bodyOf(row!, limit), next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
+        return { body: queries.bodyOf(row!, limit), next: more ? writeCursor([row!.value as SortValue, row!.id!], sort) : null };
       });
     },
     rows: async <Args extends QueryArgs, Row>(query: Query<Args, Row>, args: Args) => {

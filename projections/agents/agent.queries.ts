@@ -171,7 +171,7 @@ export const agentPage = (
 ): Promise<Page> => {
   const { favorites = NO_FAVORITES, deleted, ranks } = filter;
   const args = listArgs(tenant_id, filter);
-  const sort = { ...window.sort, column: 'rank' };
+  const sort = { ...window.sort, column: 'rank', name: window.sort.column };
   const page = ranks
     ? reads.page(rankedAgentList, { ...args, ranked: [...ranks.keys()], ranks: [...ranks.values()].map(String) }, { ...window, sort })
     : reads.page(deleted ? deletedAgentList : agentList, args, window);

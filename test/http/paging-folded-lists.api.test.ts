@@ -136,15 +136,41 @@ test('if a cursor is invalid, the request is refused and the error points to the
     'W10',
     '%00',
     own,
-    written([0.5, own]),
-    written(['yesterday', own]),
-    written(['2026-01-01T00:00:00.000Z', null]),
+    ...[[], ['-created_at']].flatMap((order) => [
+      written([0.5, own, ...order]),
+      written(['yesterday', own, ...order]),
+      written(['2026-01-01T00:00:00.000Z', null, ...order]),
+    ]),
   ];
   for (const path of [...LISTS.map((list) => list.path), `${agent}/history`])
     for (const cursor of wrong) {
       const { status, body, text } = await p.send('GET', `${path}?cursor=${cursor}`);
       assert.equal([status, (body as { errors: { pointer: string }[] }).errors?.[0]?.pointer], [422, '/query/cursor'], `${cursor} ${text}`);
     }
+});
+
+test('a cursor is refused in another order of its list; another limit or filter is allowed', async () => {
+  const cursorOf = (answer: Answer): string => new URL(nextOf(answer)!, 'http://annals.test').searchParams.get('cursor')!;
+  const lists: readonly (readonly [path: string, same: readonly string[], others: readonly string[]])[] = [
+    [`${p.tenant}/members?`, ['', 'sort=-created_at', 'limit=7'], ['sort=created_at']],
+    [`${p.tenant}/audit-logs?`, ['', 'sort=-created_at', 'by=people'], ['sort=created_at']],
+    [`${p.tenant}/agents?`, ['', 'sort=-created_at', 'q=a'], ['sort=created_at', 'sort=name', 'sort=-name', 'sort=-queue']],
+    [`${p.tenant}/agents?sort=name&`, ['q=a'], []],
+    [`${p.tenant}/agents?sort=-queue&`, ['', 'limit=7'], []],
+  ];
+  for (const [path, same, others] of lists) {
+    const cursor = cursorOf(await p.send('GET', `${path}limit=1`));
+    for (const query of same) {
+      const { status, text } = await p.send('GET', `${path}${query}&cursor=${cursor}`);
+      assert.is(status, 200, `${path}${query}: ${text}`);
+    }
+    for (const query of others) {
+      const { status, body } = await p.send('GET', `${path}${query}&cursor=${cursor}`);
+      assert.equal([status, (body as { errors: { pointer: string }[] }).errors?.[0]?.pointer], [422, '/query/cursor'], path + query);
+    }
+  }
+  const byQueue = cursorOf(await p.send('GET', `${p.tenant}/agents?sort=-queue&limit=1`));
+  assert.is((await p.send('GET', `${p.tenant}/agents?sort=-activity&cursor=${byQueue}`)).status, 422);
 });
 
 afterLastTest(() => p.close());

@@ -44,6 +44,9 @@ test('the newest messages of a session come in pages of 50, each in the order in
   for (let n = 0; n < 120; n++) await write(session, String(n), n % 3 === 0 ? { prompt_tokens: 1, completion_tokens: 1 } : {});
   assert.equal(await pagesOf(session), [numbers(70, 120), numbers(20, 70), numbers(0, 20)]);
   assert.equal(await pagesOf(session, '&limit=60'), [numbers(60, 120), numbers(0, 60)]);
+  const { headers } = await p.send('GET', `${session}?order=newest`);
+  const [, cursor] = /[?&](cursor=[^&>]+)/.exec(headers.get('link') ?? '') ?? [];
+  assert.is((await p.send('GET', `${session}?${cursor}`)).status, 422, 'the oldest messages from the cursor of the newest ones');
 });
 
 test('if the newest messages are too large for one page, it has as many as fit into 8 MiB, whatever its limit', async () => {
